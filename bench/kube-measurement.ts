@@ -52,7 +52,7 @@ async function connections(port: number): Promise<number> {
 
 /** Resident memory in MiB after garbage collection. */
 export async function settledMemory(): Promise<number> {
-  let least = Number.POSITIVE_INFINITY;
+  let least = Infinity;
   for (let round = 0; round < 8; round++) {
     globalThis.gc?.();
     await new Promise((resolve) => setTimeout(resolve, 150));

@@ -1,5 +1,5 @@
 import { gpuProductLabels, labels, type NodeTwin, type Pod } from "../src/core/api/index.ts";
-import { demandViewOf, PodShapes, type PodSummary, podSummaryOf, podsByNode } from "../src/core/demand/index.ts";
+import { demandViewOf, PodShapes, type PodSummary, podSummaryOf } from "../src/core/demand/index.ts";
 import { builtinCatalogue } from "../src/core/inventory/index.ts";
 import {
   type ClusterPlan,
@@ -125,7 +125,7 @@ class BenchSnapshot implements ClusterSnapshot {
   readonly #nodes = new Map(Array.from({ length: NODES }, (_, index) => [nameOf(index), nodeOf(index)]));
   readonly #twins = new Map<string, NodeTwin>();
   readonly #pods: readonly PodSummary[] = pods.map((pod) => podSummaryOf(pod));
-  readonly #podsOn = podsByNode(this.#pods);
+  readonly #podsOn = Map.groupBy(this.#pods, ({ node }) => node);
 
   nodes = () => this.#nodes.values();
   node = (name: string) => this.#nodes.get(name);

@@ -8,7 +8,7 @@ export function bucketsOf(page: string, name: string): Buckets {
   const sums = new Map<number, number>();
   for (const [, labels = "", count] of page.matchAll(new RegExp(`^${name}_bucket\\{(.*)\\} (\\S+)$`, "gm"))) {
     const bound = /(?:^|,)le="([^"]+)"/.exec(labels)?.[1] ?? "";
-    const upper = bound === "+Inf" ? Number.POSITIVE_INFINITY : Number(bound);
+    const upper = bound === "+Inf" ? Infinity : Number(bound);
     sums.set(upper, (sums.get(upper) ?? 0) + Number(count));
   }
   return new Map([...sums].toSorted(([a], [b]) => a - b));
@@ -16,7 +16,7 @@ export function bucketsOf(page: string, name: string): Buckets {
 
 /** Interpolates within the bucket as Prometheus does; in seconds. */
 export function quantileOf(buckets: Buckets, share: number): number {
-  const total = buckets.get(Number.POSITIVE_INFINITY) ?? 0;
+  const total = buckets.get(Infinity) ?? 0;
   if (total === 0) return Number.NaN;
   const rank = share * total;
   let [lower, below] = [0, 0];

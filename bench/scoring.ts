@@ -53,8 +53,8 @@ for (let index = 0; index < NODES; index++) {
 }
 
 const pods: Readonly<Record<WorkloadClass, PodDemand>> = {
-  standard: { cpuCores: 4, gpus: new Map(), unreadable: [] },
-  performance: { cpuCores: 16, gpus: new Map([["nvidia.com/gpu", 1]]), unreadable: [] },
+  standard: { cpuCores: 4, gpus: new Map() },
+  performance: { cpuCores: 16, gpus: new Map([["nvidia.com/gpu", 1]]) },
 };
 
 const slots = Int32Array.from(states.keys());

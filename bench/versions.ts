@@ -91,7 +91,7 @@ async function schedule(control: ControlPlane, name: string, percentage: number,
   });
   add(`${name}, kube-scheduler, ${share}`, "pods per s", rate);
   const durationsAfter = await durations(extender.metricsPort);
-  const count = (buckets: Buckets) => buckets.get(Number.POSITIVE_INFINITY) ?? 0;
+  const count = (buckets: Buckets) => buckets.get(Infinity) ?? 0;
   const requests = VERBS.reduce((sum, verb) => sum + count(durationsAfter[verb]) - count(durationsBefore[verb]), 0);
   cost(`${name}, kube-scheduler, ${share}, processor time`, processorSeconds(extender.pid) - before, requests);
   for (const verb of VERBS) {
@@ -109,7 +109,7 @@ async function durations(port: number): Promise<Record<(typeof VERBS)[number], B
     const buckets = new Map<number, number>();
     const line = new RegExp(`^joulie_scheduler_${verb}_duration_seconds_bucket\\{.*?le="(.*?)".*?\\} (.*)$`, "gm");
     for (const [, le = "", count] of text.matchAll(line)) {
-      const limit = le === "+Inf" ? Number.POSITIVE_INFINITY : Number(le);
+      const limit = le === "+Inf" ? Infinity : Number(le);
       buckets.set(limit, (buckets.get(limit) ?? 0) + Number(count));
     }
     return buckets;
@@ -123,8 +123,7 @@ function quantileBetween(before: Buckets, after: Buckets, share: number): number
   const rank = share * (counts.at(-1)?.[1] ?? Number.NaN);
   let [low, below] = [0, 0];
   for (const [limit, count] of counts) {
-    if (count >= rank)
-      return limit === Number.POSITIVE_INFINITY ? low : low + ((limit - low) * (rank - below)) / (count - below);
+    if (count >= rank) return limit === Infinity ? low : low + ((limit - low) * (rank - below)) / (count - below);
     [low, below] = [limit, count];
   }
   return Number.NaN;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import process from "node:process";
 import { milliseconds } from "./core/units/index.ts";
-import { run } from "./programs/cli/index.ts";
+import { ask, run } from "./programs/cli/index.ts";
 import { programs } from "./programs/index.ts";
 
 /** Time for pending output before the process is ended. */
@@ -30,6 +30,7 @@ process.exitCode = await run(process.argv.slice(2), programs, {
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
   columns: process.stdout.columns,
+  ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
 });
 // The program has ended. A hung driver call would otherwise keep the process alive.
 const { systemClock } = await import("./platform/clock/index.ts");

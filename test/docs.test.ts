@@ -56,6 +56,15 @@ const othersFlags: ReadonlySet<string> = new Set([
   "--key-file",
   "--whole-nodes",
   "--energy",
+  "--yes", // of joulie power import, which reads no variables
+  "--pattern",
+  "--secret",
+  "--metal3",
+  "--type",
+  "--no-labels",
+  "--concurrency", // of joulie power test
+  "--drain",
+  "--all",
   "--sort-by", // of the console's commands, which read no variables
   "--filter",
   "--once",
@@ -175,7 +184,7 @@ const removed = programs.flatMap(({ name }) => removedFrom(name));
 const namesOfOldVersions: ReadonlySet<string> = new Set(["CHANGELOG.md", "charts/joulie/values.schema.json"]);
 const knownFlags = new Set([...known].map(flagOf).concat("--help", "--version", "--print-config"));
 /** Flags of `joulie wake` and `joulie uninstall`, which are no programs. */
-const commandFlags = ["--all", "--release", "--power-lease"];
+const commandFlags = ["--all", "--release", "--power-lease", "--image", "--client-kubeconfig"];
 
 describe("documentation pages", () => {
   const pages = globSync(readers, { cwd: root }).toSorted();

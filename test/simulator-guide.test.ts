@@ -16,9 +16,6 @@ const experiments = readGuide("experiments.md");
 const THERMAL_ROWS: Readonly<Record<keyof typeof THERMAL_DEFAULTS, string>> = {
   riseAtFull: "Degrees above the air at full power",
   timeConstant: "Time constant, seconds",
-  throttleAt: "Slows itself down at, °C",
-  resumeAt: "Stops doing so at, °C",
-  hotClock: "Highest clock while hot",
 };
 
 const FACILITY_ROWS: Readonly<Record<keyof typeof defaultFacility, string>> = {

@@ -32,7 +32,7 @@ export interface ScoreParts {
 
 const clamp = (value: number, low: number, high: number): number => Math.min(high, Math.max(low, value));
 const nothing = (): number => 0;
-const unbounded = { lowest: Number.NEGATIVE_INFINITY, highest: Number.POSITIVE_INFINITY };
+const unbounded = { lowest: -Infinity, highest: Infinity };
 
 /** Change of cluster power in watts per step that counts as a burst. */
 const BURST = 500;

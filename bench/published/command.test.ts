@@ -21,15 +21,14 @@ const file = (name: string, lines: readonly string[]): string => {
 const read = (flags: RawValues) =>
   parseConfig(replayConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
 
-async function run(flags: RawValues, terminal = false) {
+async function run(flags: RawValues) {
   const parsed = read(flags);
   if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
-  const texts = { out: "", err: "", progress: "" };
+  const texts = { out: "", err: "" };
   const code = await replayCommand(parsed.value.values, {
     clock: new VirtualClock(),
     out: (text) => (texts.out += text),
     err: (text) => (texts.err += text),
-    progress: terminal ? { isTerminal: true, write: (text) => (texts.progress += text) } : undefined,
   });
   return { code, ...texts };
 }

@@ -106,7 +106,7 @@ function choose(
     return feasible.length === 0 ? -1 : (feasible[Math.floor(random.next() * feasible.length)] as number);
   }
   let best = -1;
-  let bestScore = Number.NEGATIVE_INFINITY;
+  let bestScore = -Infinity;
   for (const index of feasible) {
     const score = scores[arm](nodes[index] as ReferenceNode, job, clusterTrend);
     if (score > bestScore) {

@@ -67,7 +67,7 @@ export class ScoredCandidates implements FittingNodes {
     for (let at = 0; at < scores.length; at++) {
       const node = first + at;
       if ((freeCores[node] as number) < cores || (freeGpus[node] as number) < gpus) {
-        scores[at] = Number.NEGATIVE_INFINITY;
+        scores[at] = -Infinity;
         continue;
       }
       const peak = peakWatts[node] as number;
@@ -97,7 +97,7 @@ export class ScoredCandidates implements FittingNodes {
     const node = this.#first + at;
     const { freeCores, freeGpus, power } = this.#nodes;
     const { cores, gpus } = this.#kind;
-    if ((freeCores[node] as number) < cores || (freeGpus[node] as number) < gpus) return Number.NEGATIVE_INFINITY;
+    if ((freeCores[node] as number) < cores || (freeGpus[node] as number) < gpus) return -Infinity;
     const { peakWatts, ofNode, ofStrandedGpus, ofTrend } = this.#columns;
     const { headroomWeight, lowest, highest } = this.#parts;
     const peak = peakWatts[node] as number;

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { TournamentTree } from "./tournament-tree.ts";
 
-const OUT = Number.NEGATIVE_INFINITY;
+const OUT = -Infinity;
 
 /** Linear search as a reference. */
 function plainBest(scores: readonly number[]): number {

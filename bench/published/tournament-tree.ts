@@ -11,7 +11,7 @@ export class TournamentTree {
 
   constructor(size: number) {
     this.#size = size;
-    this.scores = new Float64Array(size).fill(Number.NEGATIVE_INFINITY);
+    this.scores = new Float64Array(size).fill(-Infinity);
     this.#winners = new Int32Array(2 * size);
     for (let i = 0; i < size; i++) this.#winners[size + i] = i;
   }
@@ -22,7 +22,7 @@ export class TournamentTree {
   rebuild(): void {
     const scores = this.scores;
     let best = -1;
-    let highest = Number.NEGATIVE_INFINITY;
+    let highest = -Infinity;
     for (let index = 0; index < scores.length; index++) {
       const score = scores[index] as number;
       if (score <= highest) continue;
@@ -45,7 +45,7 @@ export class TournamentTree {
       winners[at] = winner;
     }
     const winner = winners[1] as number;
-    this.#best = scores[winner] === Number.NEGATIVE_INFINITY ? -1 : winner;
+    this.#best = scores[winner] === -Infinity ? -1 : winner;
   }
 
   /** Returns −1 if there is no candidate. */

@@ -203,7 +203,6 @@ const contract: Record<string, Record<string, unknown>> = {
     SEED: 1,
     SEEDS: 1,
     WALL_POWER: false,
-    BOARD_SPEEDS: false,
     BIND_BOARDS: false,
     PERFORMANCE_SHARE: unset,
     ECO_MAX_SLOWDOWN_PCT: unset,

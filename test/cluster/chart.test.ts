@@ -411,14 +411,18 @@ describe("the chart", () => {
   };
   const thrice = (preset: string) => [preset, preset, preset].join();
   const plain = { operatorReadsSwitches: false, extenderReadsPods: false, power: false, overrides: "," };
+  // Said once more, for images that know no presets.
+  const observing = { ...plain, presets: thrice("observe"), overrides: "true," };
   const energy = { ...plain, extenderReadsPods: true };
   const sleeping = { ...energy, operatorReadsSwitches: true, power: true };
   it.each([
-    [{}, { ...plain, presets: thrice("observe") }],
+    [{}, observing],
+    [{ preset: null, mode: null, sleep: { mode: null }, agent: { kinds: null, affinity: null } }, observing],
+    [{ agent: { kinds: { gpus: null, hosts: null } } }, observing],
     [{ preset: "partition" }, { ...plain, presets: thrice("partition") }],
     [{ preset: "energy" }, { ...energy, presets: thrice("energy") }],
     [{ preset: "energy-sleep" }, { ...sleeping, presets: thrice("energy-sleep") }],
-    [{ mode: "enforce" }, { ...plain, presets: thrice("partition"), overrides: "false," }],
+    [{ mode: "enforce" }, { ...plain, presets: thrice("partition") }],
     [
       { preset: "energy", mode: "observe" },
       { ...energy, presets: thrice("energy"), overrides: "true," },
@@ -437,6 +441,13 @@ describe("the chart", () => {
     ],
   ])("PRE-06 gives all programs one preset, and the rights for it: %j", async (values, expected) => {
     expect(await installedBy(values)).toEqual(expected);
+  });
+
+  it("rejects two kinds of nodes with one name", async () => {
+    const kind = { name: "big", labels: { pool: "big" } };
+    await expect(render({ agent: { kinds: { gpus: [kind], hosts: [kind] } } })).rejects.toThrow(
+      'agent.kinds gives two kinds of nodes the name "big"',
+    );
   });
 
   it.each(["observe", "partition", "energy", "energy-sleep"])(
@@ -984,6 +995,11 @@ describe("the chart", () => {
     expect(await installed("--set", "preset=energy")).toContain("joulie-power");
     await plane.kubectl(["delete", "powerendpoint", "sleeper"]);
     expect(await installed()).not.toContain("joulie-power");
+    // A cluster whose CRDs were deleted has no switches either.
+    expect(await installed("--set", "power.enabled=true")).toContain("joulie-power");
+    await plane.kubectl(["delete", "crd", "powerendpoints.joulie.io"]);
+    expect(await installed()).not.toContain("joulie-power");
+    await plane.kubectl(["apply", "--filename", join(chart, "crds")]);
     await real("uninstall", "joulie", "--namespace", "joulie-system", "--no-hooks");
     await plane.kubectl(["delete", "node", "sleeper"]);
   });

@@ -58,9 +58,10 @@ describe("the console on an installation with a pool of agents", () => {
       ({ check }) => check === "program-permissions",
     );
 
-  it("CLI-10 status shows the pool with its pods and its version, and that it only observes", async () => {
+  it("CLI-10 PRE-04 status shows the pool with its pods and its version, the preset, and that it only observes", async () => {
     const pool = { program: "agent", kind: "StatefulSet", name: "joulie-agent", desired: SHARDS, version: "0.1.0" };
-    expect(await agents()).toEqual({ ...pool, ready: 0, observeOnly: true });
+    const settings = { preset: "observe", values: { SIMULATE_ONLY: "true" }, overrides: [] };
+    expect(await agents()).toEqual({ ...pool, ready: 0, observeOnly: true, settings });
     const { problems } = await status();
     expect(problems.map(({ id }) => id)).toContain("observe-only");
     expect(problems.map(({ what }) => what)).toContain(`StatefulSet joulie-agent has 0 of ${SHARDS} pods ready.`);
@@ -68,7 +69,9 @@ describe("the console on an installation with a pool of agents", () => {
       status: { replicas: SHARDS, readyReplicas: SHARDS },
     });
     expect(await agents()).toMatchObject({ ready: SHARDS });
-    expect(await joulie("status")).toContain(`PROGRAM   joulie-agent ${SHARDS}/${SHARDS} (0.1.0)\n`);
+    const text = await joulie("status");
+    expect(text).toContain(`PROGRAM   joulie-agent ${SHARDS}/${SHARDS} (0.1.0)\n`);
+    expect(text).toContain("PRESET    observe\n");
   });
 
   it("CLI-01 status gives a command that shows which programs have another version", async () => {

@@ -154,7 +154,7 @@ describe("the demo", () => {
       demo.interrupt();
       const summary = summaryOf(await demo.ended);
       expect(failed(summary)).toEqual([]);
-      expect(summary.policy).toBe("energy");
+      expect(summary.preset).toBe("energy-sleep");
       expect(summary.sleep?.sleeps).toBeGreaterThan(0);
       expect(summary.energy.simulated.alwaysOnJoules).toBeGreaterThan(0);
     },

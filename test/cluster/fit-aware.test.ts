@@ -166,7 +166,7 @@ describe("fit_aware_v1 under a real kube-scheduler", () => {
       TELEMETRY_CPU_CONTROL_HTTP_ENDPOINT: service.control,
       TELEMETRY_HTTP_TIMEOUT_SECONDS: "20",
     });
-    const capOf = (name: string) => service.node(name).capWatts ?? Number.POSITIVE_INFINITY;
+    const capOf = (name: string) => service.node(name).capWatts ?? Infinity;
     await eventuallyPasses(async () => {
       expect(capOf("busy")).toBeLessThan(MAX_WATTS);
       expect((await twin("busy")).status?.controlStatus).toMatchObject({

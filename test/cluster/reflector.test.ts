@@ -73,7 +73,7 @@ describe("Reflector on a server whose resourceVersion always changes", () => {
     const count = (part: string) => transport.paths.filter((path) => path.startsWith(`/api/v1/nodes?${part}`)).length;
     const mark = async (label: string) => {
       await plane.api.mergePatch("/api/v1/nodes/node-1", { metadata: { labels: { mark: label } } });
-      await expect.poll(() => reflector.store.get({ name: "node-1" })).toBe(label);
+      await expect.poll(() => reflector.store.getByKey("node-1")).toBe(label);
     };
     try {
       reflector.start();

@@ -1,7 +1,7 @@
 // The simulator on a real API server with a real kube-scheduler, with exactly the permissions it declares.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
-import { eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
+import { eventually, eventuallyPasses } from "../../src/platform/clock/testing/index.ts";
 import { parseConfig } from "../../src/platform/config/index.ts";
 import { createLogger } from "../../src/platform/log/index.ts";
 import { systemRandom } from "../../src/platform/random/index.ts";
@@ -73,10 +73,14 @@ describe("the simulator on a real control plane", () => {
       expect(simulator.datacenter.totals.pods).toBeGreaterThan(10);
     });
     // Within a minute, which simulates hours, some jobs finish and the simulator deletes them.
-    await eventuallyPasses(async () => {
-      const metrics = await (await fetch(`${simulator.metricsUrl}/metrics`)).text();
-      expect(metrics).toMatch(/pod_writes_total\{what="succeeded"\} [1-9]/);
-    });
+    await eventually(() =>
+      plane
+        .audited()
+        .some(
+          ({ userAgent, verb, resource }) =>
+            userAgent === "joulie-simulator" && verb === "delete" && resource === "pods",
+        ),
+    );
   });
 
   it("confirms the termination of a deleted pod", async () => {

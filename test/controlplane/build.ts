@@ -142,7 +142,7 @@ async function takeTurn(lock: string, onWait: () => void): Promise<() => void> {
   const mine = `${lock}.${me}`;
   writeFileSync(mine, me);
   const deadline = performance.now() + patienceMs;
-  let saidAt = Number.NEGATIVE_INFINITY;
+  let saidAt = -Infinity;
   try {
     for (;;) {
       try {

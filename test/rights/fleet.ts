@@ -2,7 +2,7 @@
 import { apiVersion } from "../../src/core/api/index.ts";
 import { ScaledClock, systemClock } from "../../src/platform/clock/index.ts";
 import { fleetConfig } from "../../src/programs/fleet/config.ts";
-import { type RunningFleet, runFleet } from "../../src/programs/fleet/start.ts";
+import { runFleet } from "../../src/programs/fleet/start.ts";
 import { ensureNamespace } from "../controlplane/objects.ts";
 import type { ScenarioRun } from "./run.ts";
 
@@ -38,7 +38,6 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
   const { workloadNamespace } = run.names;
   await ensureNamespace(api, workloadNamespace);
   const nodePrefix = `sim-${run.id}`;
-  let fleet: RunningFleet | undefined;
   const program = run.start(
     fleetConfig,
     {
@@ -50,7 +49,7 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
       WORKLOAD_NAMESPACE: workloadNamespace,
       ...(sleeps && { SLEEP: "true", PROVE_WAKES: "true" }),
     },
-    async (config, world, signal) => runFleet(config, { ...world, onServing: (running) => (fleet = running) }, signal),
+    async (config, world, signal) => runFleet(config, world, signal),
     new ScaledClock(systemClock, 60),
   );
   const ours = async () => {
@@ -91,9 +90,12 @@ async function live(run: ScenarioRun, sleeps: boolean): Promise<void> {
       await api.mergePatch(`${powerEndpoints}/${metadata.name}`, { metadata: { annotations: null } });
   }
   await run.until("jobs run", async () => (await pods()).some(({ status }) => status.phase === "Running"));
+  const seen = new Set<string>();
   await run.until("jobs end", async () => {
-    const page = await (await fetch(`${fleet?.metricsUrl}/metrics`)).text();
-    return /pod_writes_total\{what="succeeded"\} [1-9]/.test(page);
+    const names = (await pods()).map(({ metadata }) => metadata.name);
+    const hasEnded = [...seen].some((name) => !names.includes(name));
+    for (const name of names) seen.add(name);
+    return hasEnded;
   });
   const running = (await pods()).find(({ status }) => status.phase === "Running")?.metadata.name ?? "";
   await api.text("DELETE", `/api/v1/namespaces/${workloadNamespace}/pods/${running}`);

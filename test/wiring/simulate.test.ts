@@ -66,7 +66,6 @@ const table: VariableTable = {
   LOAD: { ...run, value: "0.2", changed: { load: 0.2, jobs: 2 } },
   HOURS: { ...run, value: "1", beside: { HOURS: "0.5" }, changed: { hours: 1, jobs: 14 } },
   WALL_POWER: { ...run, value: "true", changed: { wallPower: "on" } },
-  BOARD_SPEEDS: { ...run, value: "true", changed: { boardSpeeds: "on" } },
   BIND_BOARDS: { ...run, value: "true", changed: { bindBoards: "on" } },
   PERFORMANCE_SHARE: { ...run, value: "0.25", changed: { performanceShare: 0.25 } },
   ECO_MAX_SLOWDOWN_PCT: { ...run, value: "20", changed: { ecoMaxSlowdown: 20 } },

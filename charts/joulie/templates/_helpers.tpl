@@ -75,7 +75,8 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 
 {{/* The preset. mode=enforce is older than presets, and meant the documented defaults. */}}
 {{- define "joulie.preset" -}}
-{{- ternary "partition" .Values.preset (and (eq .Values.mode "enforce") (eq .Values.preset "observe")) }}
+{{- $preset := .Values.preset | default "observe" }}
+{{- ternary "partition" $preset (and (eq .Values.mode "enforce") (eq $preset "observe")) }}
 {{- end }}
 
 {{/* A variable of a program: its own value, else that of the preset, else its default: (list . "extender" "SCORING" "headroom") */}}
@@ -93,8 +94,7 @@ app.kubernetes.io/version: {{ $root.Chart.AppVersion | quote }}
 
 {{/* Not empty if agents set no cap. */}}
 {{- define "joulie.observes" -}}
-{{- $byPreset := eq (include "joulie.variable" (list . "agent" "SIMULATE_ONLY" "false")) "true" }}
-{{- if ternary (eq .Values.mode "observe") $byPreset (ne .Values.mode "") }}true{{ end }}
+{{- if or (eq .Values.mode "observe") (eq (include "joulie.variable" (list . "agent" "SIMULATE_ONLY" "false")) "true") }}true{{ end }}
 {{- end }}
 
 {{/* How the extender scores: headroom or energy. */}}
@@ -115,7 +115,8 @@ without it nothing would wake them. Helm cannot see them where it renders withou
 {{- if or .Values.power.enabled (ne (include "joulie.sleepMode" .) "off") -}}
 true
 {{- else if lookup "apps/v1" "Deployment" .Release.Namespace (printf "%s-power" (include "joulie.fullname" .)) -}}
-{{- $kept := (lookup "joulie.io/v1alpha1" "PowerEndpoint" "" "").items }}
+{{- /* Helm fails if it looks up a kind that the cluster does not have. */}}
+{{- $kept := and (.Capabilities.APIVersions.Has "joulie.io/v1alpha1/PowerEndpoint") (lookup "joulie.io/v1alpha1" "PowerEndpoint" "" "").items }}
 {{- range (lookup "v1" "Node" "" "").items }}
 {{- range .spec.taints }}{{ if eq .key "joulie.io/asleep" }}{{ $kept = true }}{{ end }}{{ end }}
 {{- end }}

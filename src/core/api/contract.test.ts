@@ -184,7 +184,7 @@ describe("the custom resources of the contract", () => {
     const gpu = { capRange: { minWatts: 100, maxWatts: 700 } };
     const [hardware] = kinds;
     const reading = readObject(hardware, { metadata: { name: "a" }, spec: { nodeName: "a" }, status: { gpu } });
-    expect(reading.ok && reading.value.object.status?.gpu?.capRangePerGpu).toEqual(gpu.capRange);
+    expect(reading.ok && reading.value.status?.gpu?.capRangePerGpu).toEqual(gpu.capRange);
   });
 });
 
@@ -219,6 +219,7 @@ describe("the names of the contract", () => {
         hosts: "joulie.io/hosts",
         pinUntil: "joulie.io/pin-until",
         testPower: "joulie.io/test-power",
+        drainedForTest: "joulie.io/drained-for-test",
         wake: "joulie.io/wake",
       },
       declaredHardwareLabels: {

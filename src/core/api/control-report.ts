@@ -1,7 +1,7 @@
 import type { z } from "zod";
 import { block, choiceField, percentageField, power, textField, timestampField } from "./fields.ts";
 
-export const controlResults = ["applied", "blocked", "error", "none"] as const;
+const controlResults = ["applied", "blocked", "error", "none"] as const;
 export type ControlResult = (typeof controlResults)[number];
 
 const outcome = () => ({
@@ -11,7 +11,6 @@ const outcome = () => ({
   updatedAt: timestampField("When the agent reported this result.").optional(),
 });
 
-/** The control report of one device in NodeTwin.status. */
 export const twinControlReport = (device: string) =>
   block(`What the agent last did to the ${device}.`, {
     ...outcome(),
@@ -19,7 +18,6 @@ export const twinControlReport = (device: string) =>
   });
 export type TwinControlReport = z.infer<ReturnType<typeof twinControlReport>>;
 
-/** The control report of one device in TelemetryProfile.status. */
 export const profileControlReport = (device: string) =>
   block(`What the agent last did to the ${device} through this profile.`, {
     ...outcome(),

@@ -2,16 +2,10 @@ import * as z from "zod";
 import type { Percent, Watts, WattsPerMinute } from "../units/index.ts";
 import { dnsSubdomain, isPlainObject, maxObjectName, objectNamePattern } from "./object-shape.ts";
 
-/**
- * Constructors for the field types of the schemas. Each one takes the description that `kubectl explain` and the reference
- * page show, so a field cannot be declared without a description.
- */
+/** Constructors for the field types of the schemas. No field can be declared without a description. */
 
 /** The value that a reader substitutes for a required value that is missing or invalid. */
 export const readFallbacks = z.registry<{ value: unknown }>();
-
-/** The description of a text pattern, for messages. */
-export const expectations = z.registry<{ text: string }>();
 
 export const branded = <Quantity extends number>(schema: z.ZodNumber) =>
   schema as unknown as z.ZodType<Quantity, number>;
@@ -38,11 +32,8 @@ export const flagField = (description: string) => z.boolean().describe(descripti
 export const textField = (longest: number, description: string) => z.string().max(longest).describe(description);
 export const timestampField = (description: string) => z.iso.datetime({ offset: true }).describe(description);
 
-function patterned(pattern: RegExp, longest: number, wanted: string, description: string) {
-  const schema = z.string().min(1).max(longest).regex(pattern).describe(description);
-  expectations.add(schema, { text: wanted });
-  return schema;
-}
+const patterned = (pattern: RegExp, longest: number, wanted: string, description: string) =>
+  z.string().min(1).max(longest).regex(pattern, `expected ${wanted}`).describe(description);
 
 export const objectNameField = (description: string) =>
   patterned(
@@ -72,7 +63,6 @@ export const choiceField = <const Values extends readonly [string, ...string[]]>
 export const block = <const Shape extends z.ZodRawShape>(description: string, shape: Shape) =>
   z.object(shape).describe(description);
 
-/** Declares the value that a reader uses when this required value is invalid. */
 export function withReadFallback<Schema extends z.ZodType>(schema: Schema, value: z.infer<Schema>): Schema {
   readFallbacks.add(schema, { value });
   return schema;
@@ -85,7 +75,6 @@ export function withReadFallback<Schema extends z.ZodType>(schema: Schema, value
 export const stringMap = z.custom<Record<string, string>>(
   (value) => isPlainObject(value) && Object.values(value).every((item) => typeof item === "string"),
 );
-expectations.add(stringMap, { text: "an object" });
 
 interface ListBounds {
   readonly longest: number;

@@ -5,7 +5,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** Quantity by resource name. The API server sends text; hand-written YAML may contain numbers. */
 export type ResourceList = Readonly<Record<string, string | number>>;
 
-export interface ObjectMeta {
+interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;

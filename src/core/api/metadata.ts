@@ -35,7 +35,6 @@ export const objectMetadata = z.object({
   annotations: stringMap.optional(),
   ownerReferences: atomicList(ownerReference, 64, "Owners of this object; it is deleted when they are.").optional(),
 });
-export type ObjectMetadata = z.infer<typeof objectMetadata>;
 export type OwnerReference = z.infer<typeof ownerReference>;
 
 /** The fields that every object of this API group has besides spec and status. */

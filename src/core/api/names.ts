@@ -63,7 +63,6 @@ export const annotations = {
 /** The taint of a node that is being switched off, is off, or is coming back. */
 export const asleepTaint = { key: "joulie.io/asleep", effect: "NoSchedule" } as const;
 
-/** Node labels with which a user declares the hardware. */
 export const declaredHardwareLabels = {
   cpuModel: "joulie.io/hw.cpu-model",
   cpuSockets: "joulie.io/hw.cpu-sockets",
@@ -104,7 +103,6 @@ const pciClassPrefixes = ["", "0300_", "0302_", "0380_", "1200_"] as const;
 const pciLabelsOf = (vendor: GpuVendor): readonly string[] =>
   pciClassPrefixes.map((prefix) => `feature.node.kubernetes.io/pci-${prefix}${pciVendorIds[vendor]}.present`);
 
-/** NFD labels that report a PCI device of the vendor. */
 export const nfdGpuLabels: Readonly<Record<GpuVendor, readonly string[]>> = {
   nvidia: pciLabelsOf("nvidia"),
   amd: pciLabelsOf("amd"),

@@ -15,9 +15,9 @@ import {
 import { header } from "./metadata.ts";
 import { namedAfterNode, withRules } from "./rules.ts";
 
-export const exactnesses = ["exact", "proxy", "generic"] as const;
+const exactnesses = ["exact", "proxy", "generic"] as const;
 export type Exactness = (typeof exactnesses)[number];
-export const hardwareQualities = ["exact", "heuristic", "unavailable"] as const;
+const hardwareQualities = ["exact", "heuristic", "unavailable"] as const;
 export type HardwareQuality = (typeof hardwareQualities)[number];
 
 const warnings = () => atomicList(textField(1024, "One warning."), 64, "Open questions of hardware discovery.");

@@ -20,10 +20,10 @@ import { namedAfterNode, withRules } from "./rules.ts";
 export const schedulableClasses = ["performance", "eco", "draining", "asleep", "unknown"] as const;
 export type SchedulableClass = (typeof schedulableClasses)[number];
 
-export const powerSources = ["kepler", "utilization", "static", "agent", "http", "prometheus"] as const;
+const powerSources = ["kepler", "utilization", "static", "agent", "http", "prometheus"] as const;
 export type PowerSource = (typeof powerSources)[number];
 
-export const wantedPowerStates = ["on", "off"] as const;
+const wantedPowerStates = ["on", "off"] as const;
 export type WantedPowerState = (typeof wantedPowerStates)[number];
 export const nodePowerStates = ["on", "stopping", "off", "waking", "failed"] as const;
 export type NodePowerState = (typeof nodePowerStates)[number];
@@ -178,7 +178,7 @@ export interface AwaitedPod {
   readonly pod: string;
   readonly uid: string;
   /** Absent means 0. */
-  readonly priority?: number | undefined;
+  readonly priority?: number;
   readonly since: Instant;
   readonly until: Instant;
   /** What the pod leaves; absent if it needs all of another resource. */
@@ -205,7 +205,6 @@ export function awaitedPodOf(twinStatus: NodeTwinStatus | undefined): AwaitedPod
   return { pod, uid, ...(priority !== undefined && { priority }), since: instant(since), until: instant(until), spare };
 }
 
-/** Whether the node is kept free now. */
 export const isKeptFree = (awaited: AwaitedPod | undefined, now: Instant): awaited is AwaitedPod =>
   awaited !== undefined && now < awaited.until && awaited.since <= now + ALLOWED_AHEAD;
 

@@ -17,15 +17,12 @@ import { namedAfterNode, needsExactlyOneOf, withRules } from "./rules.ts";
 
 export const endpointTypes = ["redfish", "metal3", "webhook"] as const;
 export type EndpointType = (typeof endpointTypes)[number];
-export const switchStates = ["on", "off", "unknown"] as const;
-/** What a power switch says about its machine. */
+const switchStates = ["on", "off", "unknown"] as const;
 export type SwitchState = (typeof switchStates)[number];
-export const powerResults = ["succeeded", "failed"] as const;
-export type PowerResult = (typeof powerResults)[number];
-export const operationTypes = ["sleep", "wake"] as const;
-export type OperationType = (typeof operationTypes)[number];
+const powerResults = ["succeeded", "failed"] as const;
+const operationTypes = ["sleep", "wake"] as const;
 /** The steps of a sleep, in order, then those of a wake. */
-export const operationSteps = ["taint", "count", "shutdown", "force", "on", "ready", "untaint"] as const;
+const operationSteps = ["taint", "count", "shutdown", "force", "on", "ready", "untaint"] as const;
 export type OperationStep = (typeof operationSteps)[number];
 
 const seconds = (description: string) => branded<Seconds>(z.number().min(0).describe(description));

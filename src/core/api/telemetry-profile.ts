@@ -4,15 +4,13 @@ import { block, choiceField, httpEndpoint, integerField, objectNameField, withRe
 import { conditions, header } from "./metadata.ts";
 import { needsWhen, withRules } from "./rules.ts";
 
-export const telemetryScopes = ["node", "cluster"] as const;
+const telemetryScopes = ["node", "cluster"] as const;
 export type TelemetryScope = (typeof telemetryScopes)[number];
-export const sourceTypes = ["none", "host", "http", "prometheus"] as const;
-export type SourceType = (typeof sourceTypes)[number];
-export const controlTypes = ["none", "host", "http"] as const;
-export type ControlType = (typeof controlTypes)[number];
-export const cpuControlModes = ["auto", "rapl", "dvfs"] as const;
+const sourceTypes = ["none", "host", "http", "prometheus"] as const;
+const controlTypes = ["none", "host", "http"] as const;
+const cpuControlModes = ["auto", "rapl", "dvfs"] as const;
 export type CpuControlMode = (typeof cpuControlModes)[number];
-export const gpuControlModes = ["auto", "powercap"] as const;
+const gpuControlModes = ["auto", "powercap"] as const;
 export type GpuControlMode = (typeof gpuControlModes)[number];
 
 // If the target is invalid, the profile applies to no node instead of to every node.
@@ -92,7 +90,4 @@ export const telemetryProfileSchema = z.object({ ...header("TelemetryProfile"), 
 
 export type TelemetryProfile = z.infer<typeof telemetryProfileSchema>;
 export type TelemetryProfileSpec = z.infer<typeof spec>;
-export type TelemetryProfileStatus = z.infer<typeof status>;
 export type TelemetrySource = z.infer<ReturnType<typeof source>>;
-export type CpuControlSpec = z.infer<ReturnType<typeof control<typeof cpuControlModes>>>;
-export type GpuControlSpec = z.infer<ReturnType<typeof control<typeof gpuControlModes>>>;

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { JoulieError } from "./errors.ts";
-import { describeProblem, describeValue, examine, ProblemCollector } from "./examine.ts";
 import type { ResourceKind } from "./kinds.ts";
+import { objectMetadata } from "./metadata.ts";
 import { apiVersion } from "./names.ts";
 import { isPlainObject } from "./object-shape.ts";
 import { rulesOf, withRules } from "./rules.ts";
@@ -31,16 +31,26 @@ export function validateForWrite<
   Object extends { spec: unknown; metadata: { name: string } },
   Part extends Writable<Object>,
 >(kind: ResourceKind<Object>, object: Part & Writable<Object>): Addressed<Part> {
-  const findings = new ProblemCollector(true);
-  examine(writableSchemaOf(kind.schema), object, "", findings);
-  const { problems } = findings;
+  const schema = writableSchemaOf(kind.schema);
+  const { error } = schema.safeParse(object);
+  const invalid = error?.issues.map(({ path, message }) => `${path.join(".")}: ${message}`) ?? [];
+  const problems = [...invalid, ...unknownFieldsIn(schema, object).map((path) => `${path}: no such field`)];
   // Set last, because a caller may pass either as undefined.
   if (problems.length === 0) return { ...object, apiVersion, kind: kind.kind };
-  // The caller's types may be wrong; the value may not even be an object.
-  const { metadata } = isPlainObject(object) ? object : {};
-  const name = isPlainObject(metadata) ? describeValue(metadata.name) : "without metadata";
-  throw new JoulieError(
-    "JOULIE_E_UNWRITABLE",
-    `${kind.kind} ${name} was not written: ${problems.slice(0, 5).map(describeProblem).join("; ")}`,
-  );
+  const what = `${kind.kind} ${object?.metadata?.name ?? "without metadata"} was not written`;
+  throw new JoulieError("JOULIE_E_UNWRITABLE", `${what}: ${problems.slice(0, 5).join("; ")}`);
+}
+
+/** Paths of fields that the schema does not define. Kubernetes defines the metadata; it has fields that Joulie does not list. */
+function unknownFieldsIn(schema: z.ZodType, value: unknown): string[] {
+  if (schema instanceof z.ZodOptional) return unknownFieldsIn(schema.unwrap() as z.ZodType, value);
+  if (schema instanceof z.ZodArray && Array.isArray(value))
+    return value.flatMap((item) => unknownFieldsIn(schema.element as z.ZodType, item));
+  if (!(schema instanceof z.ZodObject) || !isPlainObject(value) || schema === objectMetadata) return [];
+  const fields = schema.shape as Readonly<Record<string, z.ZodType>>;
+  return Object.entries(value).flatMap(([key, item]) => {
+    const field = fields[key];
+    if (field !== undefined) return unknownFieldsIn(field, item).map((path) => `${key}.${path}`);
+    return item === undefined ? [] : [key];
+  });
 }

@@ -12,14 +12,13 @@ export interface CapIntent {
 export interface CapDevice {
   readonly min?: Watts | undefined;
   /** Where `min` comes from, for messages; the device by default. */
-  readonly minSource?: string | undefined;
+  readonly minSource?: string;
   readonly max?: Watts | undefined;
   /** The limit before Joulie's first write. A cap never exceeds it. */
   readonly original?: Watts | undefined;
   /** The largest value that the limit register can hold. A larger one would overflow: 4096 W would become 0 W. */
-  readonly registerLimit?: Watts | undefined;
-  /** The resolution of the limit. */
-  readonly step?: Watts | undefined;
+  readonly registerLimit?: Watts;
+  readonly step?: Watts;
 }
 
 /** RAPL's limit field has 15 bits of 1/8 W. Some newer parts have a wider field. */
@@ -44,8 +43,8 @@ export const gpuCapIntent = (cap: GpuPowerCap | undefined): CapIntent => ({
 });
 
 /** Watts take precedence over the percentage. The percentage refers to the maximum of this device. */
-export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDevice): CapResolution {
-  if (isPositive(asked)) return withinDevice(asked, formatWatts(asked), device);
+export function resolveCap({ watts: requested, pctOfMax }: CapIntent, device: CapDevice): CapResolution {
+  if (isPositive(requested)) return withinDevice(requested, formatWatts(requested), device);
   if (!isPositive(pctOfMax)) return { kind: "uncapped", asked: false };
   if (pctOfMax >= 100) return { kind: "uncapped", asked: true };
   if (!isPositive(device.max)) return { kind: "percent", pctOfMax };
@@ -55,11 +54,12 @@ export function resolveCap({ watts: asked, pctOfMax }: CapIntent, device: CapDev
 
 /** Adds a minimum cap to a CPU package that exposes none: the one that the operator plans with. */
 export function withLowestCap(device: CapDevice): CapDevice {
-  const most = [device.max, device.original].find(isPositive);
-  if (isPositive(device.min) || most === undefined) return device;
-  const of = isPositive(device.max) ? "maximum" : "original limit";
-  const min = packageCapFloor({ maxWattsPerSocket: most });
-  return { ...device, min, minSource: `${LOWEST_CAP_SHARE * 100} % of its ${of}` };
+  if (isPositive(device.min)) return device;
+  const highest = [device.max, device.original].find(isPositive);
+  if (highest === undefined) return device;
+  const highestName = isPositive(device.max) ? "maximum" : "original limit";
+  const min = packageCapFloor({ maxWattsPerSocket: highest });
+  return { ...device, min, minSource: `${LOWEST_CAP_SHARE * 100} % of its ${highestName}` };
 }
 
 interface Bound {
@@ -67,29 +67,38 @@ interface Bound {
   readonly name: string;
 }
 
-function withinDevice(asked: Watts, wording: string, device: CapDevice): CapResolution {
+/** Clamps the cap to the limits of the device. `wording` is how the user asked for it. */
+function withinDevice(requested: Watts, wording: string, device: CapDevice): CapResolution {
   const floor = bound(device.min, device.minSource ?? "the device's minimum");
-  const ceiling = [
+  const ceiling = lowestBound([
+    bound(device.max, "the device's maximum"),
     bound(device.original, "the original limit"),
     bound(device.registerLimit, "the limit of its register"),
-  ].reduce(lower, bound(device.max, "the device's maximum"));
-  let reached: Bound = { at: asked, name: "" };
-  if (floor !== undefined && floor.at > reached.at) reached = floor;
+  ]);
+  let clampedBy: Bound | undefined;
+  if (floor !== undefined && floor.at > requested) clampedBy = floor;
   // The ceiling is applied last: if the limits of a device contradict each other, the lower one is safe.
-  if (ceiling !== undefined && ceiling.at < reached.at) reached = ceiling;
-  const written = onStep(reached.at, device.step, floor?.at, ceiling?.at);
-  if (reached.name === "") return { kind: "watts", watts: written };
+  if (ceiling !== undefined && ceiling.at < (clampedBy?.at ?? requested)) clampedBy = ceiling;
+  const written = onStep(clampedBy?.at ?? requested, device.step, floor?.at, ceiling?.at);
+  if (clampedBy === undefined) return { kind: "watts", watts: written };
   return {
     kind: "watts",
     watts: written,
-    clamped: `${wording} requested, clamped to ${formatWatts(written)}: ${reached.name}`,
+    clamped: `${wording} requested, clamped to ${formatWatts(written)}: ${clampedBy.name}`,
   };
 }
 
 const bound = (at: Watts | undefined, name: string): Bound | undefined => (isPositive(at) ? { at, name } : undefined);
 
-const lower = (a: Bound | undefined, b: Bound | undefined): Bound | undefined =>
-  a === undefined || (b !== undefined && b.at < a.at) ? b : a;
+/** The lowest of the known bounds. Among equal ones the first gives its name. */
+function lowestBound(bounds: readonly (Bound | undefined)[]): Bound | undefined {
+  let lowest: Bound | undefined;
+  for (const candidate of bounds) {
+    if (candidate === undefined) continue;
+    if (lowest === undefined || candidate.at < lowest.at) lowest = candidate;
+  }
+  return lowest;
+}
 
 /**
  * Rounds down to the device's step, so that the device reads back what was written. A value slightly below a step counts as
@@ -103,5 +112,3 @@ function onStep(value: Watts, step: Watts | undefined, floor = watts(0), ceiling
   const stepped = (down < floor || down === 0) && up <= ceiling ? up : down;
   return isPositive(stepped) ? watts(Math.min(stepped, ceiling)) : value;
 }
-
-/** Formats watts with at most three decimals and no trailing zeros. */

@@ -39,10 +39,7 @@ export interface CpuPlanInput {
 
 export type CpuAction =
   | { readonly kind: "setRaplCap"; readonly caps: readonly PackageCap[] }
-  /**
-   * Replaces a write if the cap should already be in force: read the cap back to find out whether another writer changed
-   * it. If the device reports another cap, plan again with that cap as the one in force.
-   */
+  /** Replaces a write if the cap should be in force: read it back. If the device reports another cap, plan again with it. */
   | { readonly kind: "checkRaplCap"; readonly caps: readonly PackageCap[] }
   | { readonly kind: "liftRaplCap" }
   /** Run the DVFS loop towards this power of all packages. */
@@ -52,7 +49,7 @@ export type CpuAction =
   | { readonly kind: "checkThrottle"; readonly throttlePct: Percent }
   | { readonly kind: "restoreThrottle" };
 
-export interface CpuPlanReport {
+interface CpuPlanReport {
   readonly result: ControlResult;
   readonly message: string;
 }
@@ -96,10 +93,7 @@ interface Draft {
   readonly actions?: readonly CpuAction[];
 }
 
-/**
- * A plan with its report. If a write failed, the report says so. The result is not `applied` while a cap or throttle of
- * Joulie that should be released is still in force.
- */
+/** A plan with its report. The result is not `applied` while a cap or throttle that should be released is in force. */
 function settle(
   control: CpuPlanInput,
   { backend, result, releases = [], actions = [] }: Draft,

@@ -66,10 +66,7 @@ export const dvfsBand = (target: Watts, settings: DvfsSettings): { readonly uppe
   lower: watts(target - settings.lowMargin),
 });
 
-/**
- * One tick of the DVFS fallback controller. `target` and `observed` are the power of all packages together. Without a
- * reading the state does not change.
- */
+/** One tick of the fallback controller. `target` and `observed` are of all packages. Without a reading nothing changes. */
 export function stepDvfs(
   state: DvfsState,
   observed: Watts | undefined,
@@ -78,21 +75,23 @@ export function stepDvfs(
   settings: DvfsSettings,
 ): DvfsStep {
   if (!isNonNegative(observed)) return { state, ifWriteFails: state };
-  const seen = steadyClock(observe(state, observed, target, settings), now);
-  const action = decide(seen, now, settings);
-  if (action === undefined) return { state: seen, ifWriteFails: seen };
-  const { kind, throttlePct } = action;
-  const acted = { ...seen, throttlePct, lastActionAt: now };
-  return { state: { ...acted, [kind === "throttle_up" ? "above" : "below"]: 0 }, action, ifWriteFails: seen };
+  const counted = steadyClock(count(state, observed, target, settings), now);
+  const action = decide(counted, now, settings);
+  if (action === undefined) return { state: counted, ifWriteFails: counted };
+  const tripped = action.kind === "throttle_up" ? "above" : "below";
+  const acted = { ...counted, [tripped]: 0, throttlePct: action.throttlePct, lastActionAt: now };
+  return { state: acted, action, ifWriteFails: counted };
 }
 
-/** Smoothing and counting run every tick, also during the cooldown; only the action waits. */
-function observe(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
+/** Smooths the power and counts ticks outside the band. It runs during the cooldown too; only the action waits. */
+function count(state: DvfsState, observed: Watts, target: Watts, settings: DvfsSettings): DvfsState {
   const { alpha } = settings;
   // An average of NaN would never recover, so it starts over.
   const ema = isNonNegative(state.ema) ? watts(alpha * observed + (1 - alpha) * state.ema) : observed;
   const { upper, lower } = dvfsBand(target, settings);
-  return { ...state, ema, above: ema > upper ? state.above + 1 : 0, below: ema < lower ? state.below + 1 : 0 };
+  const above = ema > upper ? state.above + 1 : 0;
+  const below = ema < lower ? state.below + 1 : 0;
+  return { ...state, ema, above, below };
 }
 
 /** A last action in the future means that the clock restarted, for example at a reboot: the cooldown starts over. */

@@ -1,9 +1,6 @@
 import { isNonNegative, type MonotonicInstant, type Watts, watts } from "../units/index.ts";
 
-/**
- * Checks whether a cap is effective. Reading the cap back proves only that the device stored it. Whether the device enforces
- * it shows only under load.
- */
+/** Whether a cap is effective. Reading it back proves that the device stored it; enforcement shows only under load. */
 export interface CapWatch {
   readonly cap: Watts;
   /** When the cap must hold: the time of its read-back plus the averaging window of the device. */
@@ -34,10 +31,7 @@ export const watchCap = (cap: Watts, trustFrom: MonotonicInstant): CapWatch => (
 
 export const toleratedPower = (cap: Watts): Watts => watts(cap + Math.max(TOLERANCE_WATTS, TOLERANCE_SHARE * cap));
 
-/**
- * Evaluates one tick. `since` is the start of the reading's interval. An interval that begins before the cap had to hold
- * proves nothing, and neither does a missing reading.
- */
+/** Evaluates one tick. A reading whose interval begins (`since`) before the cap had to hold proves nothing. */
 export function observeCap(watch: CapWatch, power: Watts | undefined, since: MonotonicInstant): CapWatch {
   if (!isNonNegative(power) || since < watch.trustFrom) return watch;
   const ema = watch.ema === undefined ? power : watts(SMOOTHING * power + (1 - SMOOTHING) * watch.ema);

@@ -13,10 +13,9 @@ export interface PackageCap {
   readonly id: string;
   readonly watts: Watts;
   readonly count: number;
-  readonly clamped?: string | undefined;
+  readonly clamped?: string;
 }
 
-/** The requested caps of all packages of a node. */
 export type PackageCaps =
   | Exclude<CapResolution, { readonly kind: "watts" }>
   | { readonly kind: "watts"; readonly caps: readonly PackageCap[] };

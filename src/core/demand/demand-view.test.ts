@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Pod } from "../api/index.ts";
 import { instant } from "../units/index.ts";
-import { demandViewOf, podsByNode, queuedPools } from "./demand-view.ts";
+import { demandViewOf, queuedPools } from "./demand-view.ts";
 import { PodShapes } from "./pod-shapes.ts";
 import { type PodSummary, podSummaryOf } from "./pod-summary.ts";
 
@@ -136,28 +136,5 @@ describe("demand view", () => {
       performancePodsByNode: new Map(),
       waits: { cpu: {}, gpu: {} },
     });
-  });
-});
-
-describe("pods by node", () => {
-  it("contain the active pods bound to each node", () => {
-    const [a, b, c] = [
-      podNeeding("nothing", "n1"),
-      podNeeding("performance", "n2", "Pending"),
-      podNeeding("eco", "n1", "Unknown"),
-    ];
-    const all = [
-      a,
-      b,
-      c,
-      podNeeding("nothing"),
-      podNeeding("nothing", "n1", "Succeeded"),
-      podNeeding("nothing", "n3", "Failed"),
-    ];
-    expect([...podsByNode(all)]).toEqual([
-      ["n1", [a, c]],
-      ["n2", [b]],
-    ]);
-    expect(podsByNode([]).size).toBe(0);
   });
 });

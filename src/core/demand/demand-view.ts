@@ -24,10 +24,14 @@ class WaitRecorder {
   add({ node, createdAt, waitedUntil, demand }: PodSummary): void {
     if (createdAt === undefined && waitedUntil === undefined) return;
     const wait = this.waits[demand.gpus.size > 0 ? "gpu" : "cpu"];
-    if (node === undefined && createdAt !== undefined && !(createdAt >= (wait.oldestPending ?? Infinity)))
-      wait.oldestPending = createdAt;
-    if (waitedUntil !== undefined && !(waitedUntil <= (wait.lastWaitEnded ?? -Infinity)))
-      wait.lastWaitEnded = waitedUntil;
+    if (node === undefined && createdAt !== undefined) {
+      const { oldestPending } = wait;
+      if (oldestPending === undefined || createdAt < oldestPending) wait.oldestPending = createdAt;
+    }
+    if (waitedUntil !== undefined) {
+      const { lastWaitEnded } = wait;
+      if (lastWaitEnded === undefined || waitedUntil > lastWaitEnded) wait.lastWaitEnded = waitedUntil;
+    }
   }
 }
 
@@ -35,12 +39,12 @@ class WaitRecorder {
 const QUEUE_COUNTS_FOR = milliseconds(600_000);
 
 /**
- * A pool is queued while a pod has been waiting for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound.
- * Only times in the pods count, so a restart changes nothing. The same answer is the same object.
+ * A pool is queued while a pod has waited for `QUEUED_AFTER`, and for ten minutes after the last such pod was bound. Returns one
+ * of four fixed objects, because planning caches the figures of nodes by it.
  */
 export function queuedPools({ cpu, gpu }: PoolWaits, now: Instant): QueuedPools {
-  const index = (isQueued(cpu, now) ? 1 : 0) + (isQueued(gpu, now) ? 2 : 0);
-  return answers[index] ?? noQueues;
+  if (isQueued(cpu, now)) return isQueued(gpu, now) ? bothQueued : onlyCpuQueued;
+  return isQueued(gpu, now) ? onlyGpuQueued : noQueues;
 }
 
 function isQueued({ oldestPending, lastWaitEnded }: PoolWait, now: Instant): boolean {
@@ -50,12 +54,9 @@ function isQueued({ oldestPending, lastWaitEnded }: PoolWait, now: Instant): boo
 }
 
 export const noQueues: QueuedPools = { cpu: false, gpu: false };
-const answers: readonly QueuedPools[] = [
-  noQueues,
-  { cpu: true, gpu: false },
-  { cpu: false, gpu: true },
-  { cpu: true, gpu: true },
-];
+const onlyCpuQueued: QueuedPools = { cpu: true, gpu: false };
+const onlyGpuQueued: QueuedPools = { cpu: false, gpu: true };
+const bothQueued: QueuedPools = { cpu: true, gpu: true };
 
 /** The power demand of the active pods of a cluster. */
 export interface DemandView {
@@ -83,16 +84,4 @@ export function demandViewOf(pods: Iterable<PodSummary>): DemandView {
     if (node !== undefined) performancePodsByNode.set(node, (performancePodsByNode.get(node) ?? 0) + 1);
   }
   return { constraints, performancePods, performancePodsByNode, waits: recorder.waits };
-}
-
-/** The active pods of each node. */
-export function podsByNode(pods: Iterable<PodSummary>): ReadonlyMap<string, readonly PodSummary[]> {
-  const byNode = new Map<string, PodSummary[]>();
-  for (const pod of pods) {
-    if (!pod.active || pod.node === undefined) continue;
-    const there = byNode.get(pod.node);
-    if (there === undefined) byNode.set(pod.node, [pod]);
-    else there.push(pod);
-  }
-  return byNode;
 }

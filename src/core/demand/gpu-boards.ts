@@ -1,7 +1,6 @@
 import { gpuResources, type Labels } from "../api/index.ts";
 import { gpuDeviceResources, migProfileOf, migSlicesPerBoard } from "../inventory/index.ts";
 
-/** The GPU information of a node. */
 export interface GpuNode {
   readonly boards: number;
   readonly labels?: Labels | undefined;

@@ -3,11 +3,10 @@ export {
   demandViewOf,
   noQueues,
   type PodPool,
-  podsByNode,
   type QueuedPools,
   queuedPools,
 } from "./demand-view.ts";
-export { fitRequests, type ResourceTotals } from "./fit-requests.ts";
+export { allocatableOf, fitRequests, type ResourceTotals } from "./fit-requests.ts";
 export { type GpuNode, gpuBoardsOn } from "./gpu-boards.ts";
 export * from "./marginal.ts";
 export * from "./marginal-on.ts";
@@ -20,19 +19,14 @@ export {
   untoleratedTaint,
 } from "./node-constraint.ts";
 export {
-  isControlPlanePod,
-  isFinished,
-  isLostWithNode,
-  isOfNode,
   occupiedNodes,
   type PodPromise,
   podPromiseOf,
   type SelectedNode,
   selectedNodeOf,
-  wouldBeLost,
 } from "./occupied-nodes.ts";
 export * from "./pod-annotations.ts";
-export { expectedDurationOf } from "./pod-annotations.ts";
 export { demandOf, type PodDemand } from "./pod-demand.ts";
+export { isControlPlanePod, isFinished, isLostWithNode, isOfNode, wouldBeLost } from "./pod-loss.ts";
 export { type PodRequests, PodShapes, podRequests } from "./pod-shapes.ts";
 export { isPlacedBy, type PodReference, type PodSummary, podSummaryOf, QUEUED_AFTER } from "./pod-summary.ts";

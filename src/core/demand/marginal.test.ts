@@ -48,7 +48,7 @@ describe("marginal watts", () => {
       total: 0,
     });
     expect(marginal(Number.NaN, -1)).toEqual({ cpu: 0, gpu: 0, total: 0 });
-    const endless = marginal(128, 8, { maxCpuWatts: watts(Number.POSITIVE_INFINITY), maxGpuWatts: watts(1e308) });
+    const endless = marginal(128, 8, { maxCpuWatts: watts(Infinity), maxGpuWatts: watts(1e308) });
     expect(endless.cpu).toBe(Number.MAX_VALUE);
     expect(endless.total).toBe(Number.MAX_VALUE);
   });
@@ -85,6 +85,6 @@ describe("PUE weighting", () => {
   });
 
   it("stays finite", () => {
-    expect(pueWeighted(plain, Number.POSITIVE_INFINITY, true).total).toBe(Number.MAX_VALUE);
+    expect(pueWeighted(plain, Infinity, true).total).toBe(Number.MAX_VALUE);
   });
 });

@@ -23,7 +23,6 @@ export interface NodeConstraint {
   readonly tolerations?: readonly Toleration[];
 }
 
-/** The part of a node that constraints refer to. */
 export interface ConstrainedNode {
   readonly name: string;
   readonly labels?: Labels | undefined;
@@ -52,8 +51,7 @@ export const admitsNode = (constraint: NodeConstraint, node: ConstrainedNode): b
 /** Whether the node selector and the required node affinity of the pod match the node. */
 export function selectsNode({ selector, terms }: NodeConstraint, node: ConstrainedNode): boolean {
   const { labels = {} } = node;
-  if (selector !== undefined)
-    for (const key in selector) if (!Object.hasOwn(labels, key) || labels[key] !== selector[key]) return false;
+  for (const key in selector) if (!Object.hasOwn(labels, key) || labels[key] !== selector[key]) return false;
   return terms === undefined || terms.some((term) => matchesTerm(term, node, labels));
 }
 
@@ -76,12 +74,12 @@ const matchesTerm = ({ matchExpressions, matchFields }: NodeSelectorTerm, node: 
 
 /** The expression is valid: `validTerms` has dropped terms with other ones. */
 export function matches({ operator, values }: NodeSelectorRequirement, value: string | undefined): boolean {
-  const given = itemsOf(values);
+  const operands = itemsOf(values);
   switch (operator) {
     case "In":
-      return value !== undefined && given.includes(value);
+      return value !== undefined && operands.includes(value);
     case "NotIn":
-      return value === undefined || !given.includes(value);
+      return value === undefined || !operands.includes(value);
     case "Exists":
       return value !== undefined;
     case "DoesNotExist":
@@ -89,7 +87,8 @@ export function matches({ operator, values }: NodeSelectorRequirement, value: st
     case "Gt":
     case "Lt": {
       if (value === undefined || !/^-?\d+$/.test(value)) return false;
-      return operator === "Gt" ? Number(value) > Number(given[0]) : Number(value) < Number(given[0]);
+      const bound = Number(operands[0]);
+      return operator === "Gt" ? Number(value) > bound : Number(value) < bound;
     }
     default:
       return false;
@@ -104,7 +103,7 @@ function tolerates({ key = "", operator = "Equal", value = "", effect = "" }: To
   return operator === "Equal" && key !== "" && value === (taint.value ?? "");
 }
 
-/** The only nodes that the constraint can admit, by name; undefined if it does not name them. Pods of a DaemonSet have one. */
+/** The names of the only nodes that the constraint can admit. Undefined if it names none. A pod of a DaemonSet names one. */
 export function namedNodesOf({ terms }: NodeConstraint): readonly string[] | undefined {
   if (terms === undefined) return undefined;
   const names: string[] = [];
@@ -130,21 +129,18 @@ function isValid({ matchExpressions, matchFields }: NodeSelectorTerm): boolean {
 function isValidExpression(requirement: NodeSelectorRequirement | undefined): boolean {
   if (!requirement) return false;
   const { key, operator, values } = requirement;
-  const given = itemsOf(values);
-  return (
-    valueCounts.get(operator)?.(given) === true &&
-    typeof key === "string" &&
-    isLabelKey(key) &&
-    given.every(isLabelValue)
-  );
+  if (typeof key !== "string" || !isLabelKey(key)) return false;
+  const operands = itemsOf(values);
+  const accepts = acceptedOperands.get(operator);
+  return accepts !== undefined && accepts(operands) && operands.every(isLabelValue);
 }
 
 const some = (values: readonly string[]) => values.length > 0;
 const none = (values: readonly string[]) => values.length === 0;
 const oneInteger = (values: readonly string[]) => values.length === 1 && /^\d+$/.test(values[0] ?? "");
 
-/** The values that each operator takes. */
-const valueCounts: ReadonlyMap<string, (values: readonly string[]) => boolean> = new Map([
+/** Which values each operator takes. */
+const acceptedOperands: ReadonlyMap<string, (values: readonly string[]) => boolean> = new Map([
   ["In", some],
   ["NotIn", some],
   ["Exists", none],
@@ -153,6 +149,6 @@ const valueCounts: ReadonlyMap<string, (values: readonly string[]) => boolean> =
   ["Lt", oneInteger],
 ]);
 
-/** Field selectors name nodes, as in the pods of a DaemonSet. They do not constrain the profile. */
+/** Field selectors name a node, as in the pods of a DaemonSet. */
 const isValidField = (field: NodeSelectorRequirement | undefined): boolean =>
   (field?.operator === "In" || field?.operator === "NotIn") && field.values?.length === 1;

@@ -1,9 +1,9 @@
 import type { Pod } from "../api/index.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 
-/** What a pod without a node says about the node that it will get. */
+/** What an unbound pod says about the node that it will get. */
 export interface PodPromise {
-  /** A scheduler holds room for the pod there: it removes other pods first, or waits for the pod's volumes. */
+  /** The node where the scheduler holds room for the pod while it evicts other pods or waits for volumes. */
   readonly nominated?: string;
   /** The pod's PersistentVolumeClaims, as `namespace/name`. */
   readonly claims: readonly string[];
@@ -12,13 +12,13 @@ export interface PodPromise {
 /** The node that kube-scheduler selected for the volume of a PersistentVolumeClaim. */
 export interface SelectedNode {
   readonly node: string;
-  /** The volume exists, so that the annotation may be an old one: the pod that it was for may have run and ended. */
+  /** The volume exists. The annotation may then be old: its pod may have run and ended. */
   readonly hasVolume: boolean;
 }
 
 const SELECTED_NODE = "volume.kubernetes.io/selected-node";
 
-/** Undefined if no node was selected: the volume exists already, or may be anywhere. */
+/** Undefined if kube-scheduler has selected no node for the claim. */
 export function selectedNodeOf(claim: {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
   readonly status?: { readonly phase?: string };
@@ -27,23 +27,25 @@ export function selectedNodeOf(claim: {
   return node ? { node, hasVolume: claim.status?.phase === "Bound" } : undefined;
 }
 
-/** Undefined for a pod that has a node, or a scheduling gate, and for one without nomination and claims. */
+/** Undefined if the pod has a node or a scheduling gate, or if it has neither a nomination nor claims. */
 export function podPromiseOf(pod: Pod): PodPromise | undefined {
   const { nodeName, schedulingGates, volumes } = specOf(pod);
   if (nodeName || itemsOf(schedulingGates).length > 0) return undefined;
   const nominated = pod.status?.nominatedNodeName;
   const { namespace = "", name } = pod.metadata ?? {};
-  const claims = itemsOf(volumes).flatMap(({ name: volume, persistentVolumeClaim, ephemeral }) => {
-    const claim = persistentVolumeClaim?.claimName ?? (ephemeral && `${name}-${volume}`);
-    return claim === undefined ? [] : [`${namespace}/${claim}`];
-  });
+  const claims: string[] = [];
+  for (const { name: volume, persistentVolumeClaim, ephemeral } of itemsOf(volumes)) {
+    const ephemeralClaim = ephemeral && `${name}-${volume}`;
+    const claim = persistentVolumeClaim?.claimName ?? ephemeralClaim;
+    if (claim !== undefined) claims.push(`${namespace}/${claim}`);
+  }
   if (!nominated && claims.length === 0) return undefined;
   return { ...(nominated && { nominated }), claims };
 }
 
 /**
- * The nodes that must have power for the pod: the one that it is bound to, else the one that it is nominated to and those that its
- * claims have selected. The scheduler binds such a pod without another look at the taints of the node.
+ * The nodes that must have power for the pod. A bound pod has its node. Any other pod has the node of its nomination and the nodes
+ * selected for its claims, because the scheduler binds it there without checking the node's taints again.
  */
 export function occupiedNodes(
   { node, promise }: { readonly node: string | undefined; readonly promise?: PodPromise | undefined },
@@ -57,42 +59,4 @@ export function occupiedNodes(
     if (selected !== undefined) nodes.add(selected);
   }
   return nodes;
-}
-
-const MIRROR = "kubernetes.io/config.mirror";
-
-const isMirror = ({ metadata }: Pod): boolean => metadata?.annotations?.[MIRROR] !== undefined;
-
-export const isFinished = ({ status }: Pod): boolean => status?.phase === "Succeeded" || status?.phase === "Failed";
-
-/** The pod belongs to its node: it is of a DaemonSet, or mirrors a static pod. It comes back with the node. */
-export const isOfNode = (pod: Pod): boolean =>
-  isMirror(pod) ||
-  itemsOf(pod.metadata?.ownerReferences).some(({ kind, controller }) => kind === "DaemonSet" && controller === true);
-
-/** Whether a pod, or its summary, would be lost with the power of its node. */
-export const isLostWithNode = ({ active, ofNode }: { readonly active: boolean; readonly ofNode?: boolean }): boolean =>
-  active && ofNode !== true;
-export const wouldBeLost = (pod: Pod): boolean => isLostWithNode({ active: !isFinished(pod), ofNode: isOfNode(pod) });
-
-/** Labels in which kubeadm, RKE2, kOps and OpenShift name the program of a static pod. */
-const PROGRAM_LABELS = ["component", "k8s-app", "app"] as const;
-const CONTROL_PLANE_PROGRAMS: ReadonlySet<string | undefined> = new Set([
-  "etcd",
-  "kube-apiserver",
-  "openshift-kube-apiserver",
-  "kube-controller-manager",
-  "kube-scheduler",
-  "cloud-controller-manager",
-]);
-
-/**
- * A static pod of the control plane. RKE2 runs kube-proxy on every node as a static pod with `tier: control-plane`; that one does
- * not count.
- */
-export function isControlPlanePod(pod: Pod): boolean {
-  if (!isMirror(pod)) return false;
-  const { labels = {} } = pod.metadata ?? {};
-  if (PROGRAM_LABELS.some((label) => CONTROL_PLANE_PROGRAMS.has(labels[label]))) return true;
-  return labels["tier"] === "control-plane" && labels["component"] !== "kube-proxy";
 }

@@ -1,5 +1,5 @@
 import type { Container, Pod } from "../api/index.ts";
-import { addQuantities, QuantityReader, type UnreadableQuantity } from "./fit-requests.ts";
+import { addQuantities, amountOf } from "./fit-requests.ts";
 import { isGpuResource } from "./gpu-boards.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 
@@ -8,32 +8,26 @@ export interface PodDemand {
   readonly cpuCores: number;
   /** By resource name, as the pod requests them. The number of boards depends on the node. */
   readonly gpus: ReadonlyMap<string, number>;
-  readonly unreadable: readonly UnreadableQuantity[];
 }
 
-/**
- * Sums containers and sidecars. Init containers end before their power matters. A container without a CPU request counts
- * with its limit, else with 0. Memory does not count.
- */
+/** Sums containers and sidecars, by their CPU requests, else limits. Init containers end before their power matters. */
 export function demandOf(pod: Pod): PodDemand {
   const spec = specOf(pod);
-  const reader = new QuantityReader();
   const gpus = new Map<string, number>();
   let cpuCores: number | undefined;
   for (const { resources } of [...itemsOf(spec.containers), ...itemsOf(spec.initContainers).filter(isSidecar)]) {
-    const cores = cpuOf(resources, reader);
+    const cores = cpuOf(resources);
     if (cores !== undefined) cpuCores = addQuantities(cpuCores ?? 0, cores);
     for (const resource of Object.keys({ ...resources?.limits, ...resources?.requests })) {
       if (!isGpuResource(resource)) continue;
-      const count = reader.amount(resources?.limits, resource) ?? reader.amount(resources?.requests, resource) ?? 0;
+      const count = amountOf(resources?.limits, resource) ?? amountOf(resources?.requests, resource) ?? 0;
       if (count > 0) gpus.set(resource, addQuantities(gpus.get(resource) ?? 0, count));
     }
   }
   return {
     // Otherwise a pod with only a pod-level CPU request would seem to cost nothing.
-    cpuCores: cpuCores ?? cpuOf(spec.resources, reader) ?? 0,
+    cpuCores: cpuCores ?? cpuOf(spec.resources) ?? 0,
     gpus: gpus.size === 0 ? noGpus : gpus,
-    unreadable: reader.unreadable,
   };
 }
 
@@ -42,5 +36,5 @@ const noGpus: PodDemand["gpus"] = new Map();
 
 const isSidecar = ({ restartPolicy }: Container) => restartPolicy === "Always";
 
-const cpuOf = (resources: Container["resources"], reader: QuantityReader): number | undefined =>
-  reader.amount(resources?.requests, "cpu") ?? reader.amount(resources?.limits, "cpu");
+const cpuOf = (resources: Container["resources"]): number | undefined =>
+  amountOf(resources?.requests, "cpu") ?? amountOf(resources?.limits, "cpu");

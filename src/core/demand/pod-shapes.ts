@@ -16,15 +16,15 @@ export function podRequests(amounts: ResourceTotals): PodRequests {
   return { amounts, gpus };
 }
 
-/** Beyond this many different shapes the table starts empty again. Objects in use stay valid; only the sharing is lost. */
+/** A table with this many shapes is emptied. Shapes in use stay valid; later pods only no longer share them. */
 const MAX_SHAPES = 4096;
 
-/**
- * Lets pods with equal requests or equal constraints share one object. A cluster has thousands of pods but few different
- * shapes. It saves memory, and a plan can group pods by identity.
- */
+/** Gives pods with equal requests, or equal constraints, the same object. This saves memory, and plans group pods by it. */
 export class PodShapes {
-  /** Whether pods of all classes have an arrival: `nodes` and `createdAt`. Otherwise only performance-sensitive ones do. */
+  /**
+   * Whether summaries of pods of every class get `nodes` and `createdAt`. Sleep needs them. Without sleep only summaries of
+   * performance-sensitive pods get them.
+   */
   readonly allClasses: boolean;
   readonly #requests = new Map<string, PodRequests>();
   readonly #constraints = new Map<string, NodeConstraint>();
@@ -34,7 +34,7 @@ export class PodShapes {
   }
 
   requestsOf(pod: Pod): PodRequests {
-    const { requests } = fitRequests(pod);
+    const requests = fitRequests(pod);
     const key = Array.from(requests, ([resource, amount]) => `${resource}=${amount}`)
       .toSorted()
       .join(" ");
@@ -48,8 +48,8 @@ export class PodShapes {
 }
 
 function shared<Shape>(table: Map<string, Shape>, key: string, create: () => Shape): Shape {
-  const known = table.get(key);
-  if (known !== undefined) return known;
+  const existing = table.get(key);
+  if (existing !== undefined) return existing;
   if (table.size >= MAX_SHAPES) table.clear();
   const shape = create();
   table.set(key, shape);

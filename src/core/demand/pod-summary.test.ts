@@ -29,7 +29,7 @@ describe("pod summary", () => {
       constraint: "eco-only",
       workloadClass: "standard",
       performanceSensitive: false,
-      demand: { cpuCores: 2, gpus: new Map(), unreadable: [] },
+      demand: { cpuCores: 2, gpus: new Map() },
     });
   });
 
@@ -79,7 +79,7 @@ describe("pod summary", () => {
         constraint: "general",
         workloadClass: "standard",
         performanceSensitive: false,
-        demand: { cpuCores: 0, gpus: new Map(), unreadable: [] },
+        demand: { cpuCores: 0, gpus: new Map() },
       });
     }
   });
@@ -92,7 +92,7 @@ describe("pod summary of malformed pods", () => {
     constraint: "general",
     workloadClass: "standard",
     performanceSensitive: false,
-    demand: { cpuCores: 0, gpus: new Map(), unreadable: [] },
+    demand: { cpuCores: 0, gpus: new Map() },
   };
 
   it.each([

@@ -2,16 +2,14 @@ import type { Pod } from "../api/index.ts";
 import { type Instant, milliseconds, parseInstant } from "../units/index.ts";
 import { type PowerConstraint, powerConstraintOf } from "./constraint.ts";
 import type { NodeConstraint } from "./node-constraint.ts";
-import { isControlPlanePod, isFinished, isOfNode, type PodPromise, podPromiseOf } from "./occupied-nodes.ts";
+import { type PodPromise, podPromiseOf } from "./occupied-nodes.ts";
 import { type WorkloadClass, workloadClassOf } from "./pod-annotations.ts";
 import { demandOf, type PodDemand } from "./pod-demand.ts";
+import { isControlPlanePod, isFinished, isOfNode } from "./pod-loss.ts";
 import { itemsOf, specOf } from "./pod-parts.ts";
 import type { PodRequests, PodShapes } from "./pod-shapes.ts";
 
-/**
- * Everything that planning needs to know about a pod. It is computed once per version of the pod, because parsing
- * constraints and quantities costs microseconds and a pass looks at every pod.
- */
+/** What planning needs to know about a pod, computed once per version of the pod: a pass looks at every pod. */
 export interface PodSummary {
   /** The node that the pod is bound to. */
   readonly node: string | undefined;
@@ -149,5 +147,5 @@ const finished: PodSummary = {
   constraint: "general",
   workloadClass: "standard",
   performanceSensitive: false,
-  demand: { cpuCores: 0, gpus: new Map(), unreadable: [] },
+  demand: { cpuCores: 0, gpus: new Map() },
 };

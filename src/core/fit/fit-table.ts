@@ -27,7 +27,7 @@ export interface FitNode {
   readonly fit?: NodeRoom | undefined;
 }
 
-/** Nodes of this tier take no pod. Lower numbers are for the caller to define. */
+/** Nodes of this tier take no pod. The caller gives other tiers their meaning. */
 export const EXCLUDED = 255;
 
 /** The watts that it costs to use a node: always, and for the share of its devices in use. */
@@ -38,6 +38,9 @@ export interface UseCost {
 }
 
 const FREE: UseCost = { fixed: watts(0), cpu: watts(0), gpu: watts(0) };
+
+/** Added to the score of a node with GPUs for a pod without: more than any other score. */
+const GPUS_LAST = 1e6;
 
 /** Quantities are multiples of one billionth. */
 const ROUNDING = 1e-9;
@@ -53,10 +56,7 @@ const MEMORY = "memory";
 const PODS = "pods";
 const GIB = 2 ** 30;
 
-/**
- * Free resources of all nodes, in columns. It answers where a pod fits best. All answers are deterministic: equal nodes are
- * taken in the given order.
- */
+/** Finds nodes for pods. Holds the free resources of all nodes in columns. Among equal nodes the first one wins. */
 export class FitTable<Node extends FitNode = FitNode> {
   /** Which nodes a search considers. All nodes are excluded at first. */
   readonly tiers: Uint8Array;
@@ -130,7 +130,7 @@ export class FitTable<Node extends FitNode = FitNode> {
   #needsOf({ amounts }: PodRequests): readonly Need[] {
     const needs: Need[] = [{ column: this.#pods, amount: 1 }];
     for (const [resource, amount] of amounts)
-      if (amount > 0) needs.push({ column: this.#columns.get(resource) ?? NONE, amount: amount - ROUNDING });
+      if (amount > 0) needs.push({ column: this.#columns.get(resource) ?? NO_COLUMN, amount: amount - ROUNDING });
     return needs;
   }
 
@@ -156,16 +156,13 @@ export class FitTable<Node extends FitNode = FitNode> {
     return { cpu: spare(this.#cpu, 1), memory: spare(this.#memory, GIB) };
   }
 
-  /** A node for one more small pod: a core, and a GPU on nodes that have some. */
+  /** Whether one more small pod fits: a core is free, and on a node with GPUs a GPU. */
   hasRoom(index: number): boolean {
-    return (
-      at(this.#pods.free, index) >= 1 &&
-      at(this.#cpu.free, index) >= 1 &&
-      (!this.hasGpus(index) || at(this.#gpu.free, index) >= 1)
-    );
+    if (at(this.#pods.free, index) < 1 || at(this.#cpu.free, index) < 1) return false;
+    return !this.hasGpus(index) || at(this.#gpu.free, index) >= 1;
   }
 
-  /** The node of this tier, and `among` those marked 1, that the pod fills best; -1 if it fits on none. */
+  /** The node of this tier that the pod fills best; -1 if it fits on none. `among` marks the nodes to search with 1. */
   bestFit(requests: PodRequests, nodes: NodeConstraint, tier: number, among?: Uint8Array): number {
     return this.#lowest(requests, nodes, tier, (index) => this.#remainder(index, requests), among);
   }
@@ -176,9 +173,9 @@ export class FitTable<Node extends FitNode = FitNode> {
   }
 
   /**
-   * The candidate that has to free least until the pod fits, as shares of what the node has; -1 if the pod fits on none even
-   * when it is empty. A candidate on which as much as it has is promised to pods that wait is none. Pods without GPUs get nodes
-   * without GPUs only.
+   * The candidate that has to free the least until the pod fits, measured in shares of the node; -1 if there is none. A node that
+   * would have to free more than all of itself is too busy: waiting pods hold as much as it has. A pod without GPUs gets only a
+   * node without GPUs.
    */
   nearest(requests: PodRequests, nodes: NodeConstraint, isCandidate: (index: number) => boolean): number {
     const admitted = this.#admittedBy(nodes);
@@ -194,7 +191,6 @@ export class FitTable<Node extends FitNode = FitNode> {
     return best;
   }
 
-  /** Whether the pod fits on the node when that is empty. */
   fitsWhenEmpty(index: number, requests: PodRequests, nodes: NodeConstraint): boolean {
     return this.#admittedBy(nodes)[index] === 1 && missingShare(index, this.#needsOf(requests)) < Infinity;
   }
@@ -204,9 +200,10 @@ export class FitTable<Node extends FitNode = FitNode> {
     const admitted = this.#admittedBy(nodes);
     const needs = this.#needsOf(requests);
     const costs = new Map<number, number>();
-    for (let index = 0; index < this.tiers.length; index++)
-      if (this.tiers[index] !== EXCLUDED && admitted[index] === 1 && hasFree(index, needs) && isCandidate(index))
-        costs.set(index, this.#useCost(index, requests));
+    for (let index = 0; index < this.tiers.length; index++) {
+      if (this.tiers[index] === EXCLUDED || admitted[index] !== 1) continue;
+      if (hasFree(index, needs) && isCandidate(index)) costs.set(index, this.#useCost(index, requests));
+    }
     return Array.from(costs.keys()).toSorted((a, b) => (costs.get(a) ?? 0) - (costs.get(b) ?? 0) || a - b);
   }
 
@@ -216,7 +213,7 @@ export class FitTable<Node extends FitNode = FitNode> {
     let least = Infinity;
     for (const index of members) {
       if (!isCandidate(index) || !this.hasRoom(index)) continue;
-      const cost = this.#useCost(index, NOTHING);
+      const cost = this.#useCost(index, NO_REQUESTS);
       if (cost < least) [best, least] = [index, cost];
     }
     return best;
@@ -244,30 +241,32 @@ export class FitTable<Node extends FitNode = FitNode> {
 
   /** What the pod leaves free: GPUs first, then shares of CPU and memory. Pods without GPUs use nodes with GPUs last. */
   #remainder(index: number, { amounts, gpus }: PodRequests): number {
-    const shares =
-      shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0) + shareLeft(this.#memory, index, amounts.get(MEMORY) ?? 0);
+    const cpuLeft = shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0);
+    const memoryLeft = shareLeft(this.#memory, index, amounts.get(MEMORY) ?? 0);
+    const shares = cpuLeft + memoryLeft;
+    // The shares add up to at most 2, so one GPU more outweighs them.
     if (gpus > 0) return (at(this.#gpu.free, index) - gpus) * 2 + shares;
-    return this.hasGpus(index) ? shares + 1e6 : shares;
+    return this.hasGpus(index) ? shares + GPUS_LAST : shares;
   }
 
-  /**
-   * The watts that the use of a node costs, with the share of the devices in use once the pod runs. Pods without GPUs use nodes
-   * with GPUs last.
-   */
+  /** The watts that the use of a node costs once the pod runs. Pods without GPUs use nodes with GPUs last. */
   #useCost(index: number, { amounts, gpus }: PodRequests): number {
     const { fixed, cpu, gpu } = this.#costs[index] ?? FREE;
     const busyCpu = 1 - shareLeft(this.#cpu, index, amounts.get(CPU) ?? 0);
     const busyGpu = this.hasGpus(index) ? 1 - shareLeft(this.#gpu, index, gpus) : 0;
     const cost = fixed + cpu * busyCpu + gpu * busyGpu;
-    return gpus === 0 && this.hasGpus(index) ? cost + 1e6 : cost;
+    return gpus === 0 && this.hasGpus(index) ? cost + GPUS_LAST : cost;
   }
 
   #admittedBy(nodes: NodeConstraint): Uint8Array {
-    let admitted = this.#admitted.get(nodes);
-    if (admitted === undefined) this.#admitted.set(nodes, (admitted = this.#admit(nodes)));
+    const cached = this.#admitted.get(nodes);
+    if (cached !== undefined) return cached;
+    const admitted = this.#admit(nodes);
+    this.#admitted.set(nodes, admitted);
     return admitted;
   }
 
+  /** Marks the nodes that the constraint admits with 1. */
   #admit(constraint: NodeConstraint): Uint8Array {
     const admitted = new Uint8Array(this.#nodes.length);
     const check = (index: number): void => {
@@ -280,12 +279,14 @@ export class FitTable<Node extends FitNode = FitNode> {
       if (admits) admitted[index] = 1;
     };
     const named = namedNodesOf(constraint);
-    if (named === undefined) for (let index = 0; index < admitted.length; index++) check(index);
-    else
-      for (const name of named) {
-        const index = this.#indexes.get(name);
-        if (index !== undefined) check(index);
-      }
+    if (named === undefined) {
+      for (let index = 0; index < admitted.length; index++) check(index);
+      return admitted;
+    }
+    for (const name of named) {
+      const index = this.#indexes.get(name);
+      if (index !== undefined) check(index);
+    }
     return admitted;
   }
 }
@@ -295,10 +296,11 @@ interface Need {
   readonly amount: number;
 }
 
-const NONE: Column = { free: new Float64Array(0), whole: new Float64Array(0) };
+/** Stands for a resource that the table does not count. No node has any of it. */
+const NO_COLUMN: Column = { free: new Float64Array(0), whole: new Float64Array(0) };
 
 function hasFree(index: number, needs: readonly Need[]): boolean {
-  for (const { column, amount } of needs) if (!((column.free[index] ?? 0) >= amount)) return false;
+  for (const { column, amount } of needs) if (at(column.free, index) < amount) return false;
   return true;
 }
 
@@ -307,14 +309,14 @@ function missingShare(index: number, needs: readonly Need[]): number {
   let missing = 0;
   for (const { column, amount } of needs) {
     const whole = at(column.whole, index);
-    if (!(whole >= amount)) return Infinity;
+    if (whole < amount) return Infinity;
     const lacking = amount - at(column.free, index);
     if (lacking > 0) missing += lacking / whole;
   }
   return missing;
 }
 
-const NOTHING: PodRequests = { amounts: new Map(), gpus: 0 };
+const NO_REQUESTS: PodRequests = { amounts: new Map(), gpus: 0 };
 
 const at = (column: Float64Array | Uint8Array, index: number): number => column[index] ?? 0;
 

@@ -14,44 +14,61 @@ export interface PendingGroup extends PodGroup {
   readonly pods: readonly PodSummary[];
 }
 
-/** A pass handles at most this many pending pods and constraints, the oldest first. The next pass handles the others. */
+/** A pass handles at most this many pending pods, and this many different constraints. A later pass handles the others. */
 const MAX_PENDING = 10_000;
 const MAX_CONSTRAINTS = 512;
 
 const ANY_NODE: NodeConstraint = {};
 
-/** The pending pods among `pods` that `counts` accepts, those of the same shape together, large ones first. */
+/** Groups the pending pods that `counts` accepts by their shape. Groups of large pods come first. */
 export function pendingGroups(
   pods: Iterable<PodSummary>,
   counts: (pod: PodSummary) => boolean,
 ): readonly PendingGroup[] {
-  let pending: PodSummary[] = [];
-  for (const pod of pods)
-    if (pod.active && pod.node === undefined && pod.requests !== undefined && counts(pod)) pending.push(pod);
-  if (pending.length > MAX_PENDING)
-    pending = pending.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0)).slice(0, MAX_PENDING);
-  const groups: (PodGroup & { count: number; oldest: Instant | undefined; readonly pods: PodSummary[] })[] = [];
-  const known = new Map<NodeConstraint, Map<PodRequests, (typeof groups)[number]>>();
-  for (const pod of pending) {
+  const groups: GrowingGroup[] = [];
+  const groupsByNodes = new Map<NodeConstraint, Map<PodRequests, GrowingGroup>>();
+  for (const pod of oldestPending(pods, counts)) {
     const { requests, nodes = ANY_NODE, createdAt } = pod;
     if (requests === undefined) continue;
-    let byRequests = known.get(nodes);
-    if (byRequests === undefined) {
-      if (known.size >= MAX_CONSTRAINTS) continue;
-      known.set(nodes, (byRequests = new Map()));
+    let groupsByRequests = groupsByNodes.get(nodes);
+    if (groupsByRequests === undefined) {
+      if (groupsByNodes.size >= MAX_CONSTRAINTS) continue;
+      groupsByRequests = new Map();
+      groupsByNodes.set(nodes, groupsByRequests);
     }
-    const group = byRequests.get(requests);
+    const group = groupsByRequests.get(requests);
     if (group === undefined) {
-      const first = { requests, nodes, count: 1, oldest: createdAt, pods: [pod] };
-      byRequests.set(requests, first);
-      groups.push(first);
-    } else {
-      group.count++;
-      group.pods.push(pod);
-      if (createdAt !== undefined && !(createdAt >= (group.oldest ?? Infinity))) group.oldest = createdAt;
-    }
+      const newGroup = { requests, nodes, count: 1, oldest: createdAt, pods: [pod] };
+      groupsByRequests.set(requests, newGroup);
+      groups.push(newGroup);
+    } else addPod(group, pod);
   }
   return largestFirst(groups);
+}
+
+interface GrowingGroup extends PodGroup {
+  count: number;
+  oldest: Instant | undefined;
+  readonly pods: PodSummary[];
+}
+
+function addPod(group: GrowingGroup, pod: PodSummary): void {
+  const { createdAt } = pod;
+  group.count++;
+  group.pods.push(pod);
+  if (createdAt === undefined) return;
+  if (group.oldest === undefined || createdAt < group.oldest) group.oldest = createdAt;
+}
+
+/** The pending pods that `counts` accepts. If they are more than `MAX_PENDING`, the oldest ones. */
+function oldestPending(pods: Iterable<PodSummary>, counts: (pod: PodSummary) => boolean): readonly PodSummary[] {
+  const pending: PodSummary[] = [];
+  for (const pod of pods) {
+    const isPending = pod.active && pod.node === undefined && pod.requests !== undefined;
+    if (isPending && counts(pod)) pending.push(pod);
+  }
+  if (pending.length <= MAX_PENDING) return pending;
+  return pending.toSorted((a, b) => (a.createdAt ?? 0) - (b.createdAt ?? 0)).slice(0, MAX_PENDING);
 }
 
 /** By GPUs, then by CPUs. */
@@ -67,7 +84,6 @@ export function largestFirst<Group extends PodGroup>(groups: readonly Group[]): 
   return keyed.toSorted((a, b) => b.size - a.size || (a.key < b.key ? -1 : 1)).map(({ group }) => group);
 }
 
-/** The names of all resources that the pods request. */
 export function resourcesOf(groups: readonly PodGroup[]): Set<string> {
   const names = new Set<string>();
   for (const { requests } of groups) for (const resource of requests.amounts.keys()) names.add(resource);

@@ -13,7 +13,7 @@ const dayOfHistory: readonly HistoryTier[] = [
   { step: milliseconds(300_000), length: 288 },
 ];
 
-/** The same for one of thousands of nodes: 4 KB instead of 16. */
+/** A day of one node, of which there may be thousands: the last hour in minutes, the rest in 5 minutes. 4 KB instead of 16. */
 export const dayOfNodeHistory: readonly HistoryTier[] = [
   { step: milliseconds(60_000), length: 60 },
   { step: milliseconds(300_000), length: 288 },
@@ -39,13 +39,10 @@ export interface SavedHistory {
   }[];
 }
 
-/** Lateness of a sample, in buckets, that is not a clock set back. */
-const LATE = 2;
+/** A sample up to this many buckets late is ignored. A later one means that the machine's clock was set back. */
+const MAX_LATE_BUCKETS = 2;
 
-/**
- * Series of means in buckets of several lengths, in a fixed amount of memory. A sample goes into every tier, so that no tier has to
- * be computed from another. Buckets without a sample are gaps.
- */
+/** Means in buckets of several lengths, in a fixed amount of memory. A bucket without a sample is a gap. */
 export class HistoryRing<const Series extends string> {
   readonly #series: readonly Series[];
   readonly #tiers: readonly Tier[];
@@ -85,7 +82,7 @@ export class HistoryRing<const Series extends string> {
     };
   }
 
-  /** Takes over a saved history. Series by name, tiers by their step; what does not fit is left out. */
+  /** Takes over a saved history. Series match by name and tiers by step. Series and tiers without a match are left out. */
   restore(saved: SavedHistory): void {
     const columns = this.#series.map((name) => saved.series.indexOf(name));
     for (const { step, buckets } of saved.tiers) {
@@ -93,14 +90,14 @@ export class HistoryRing<const Series extends string> {
       if (tier === undefined) continue;
       for (const [number, ...values] of buckets.toSorted((a, b) => Number(a[0]) - Number(b[0]))) {
         if (!Number.isSafeInteger(number)) continue;
-        const picked = columns.map((column) => (column < 0 ? Number.NaN : (values[column] ?? Number.NaN)));
-        tier.record(Number(number) * step, picked);
+        const ordered = columns.map((column) => (column < 0 ? Number.NaN : (values[column] ?? Number.NaN)));
+        tier.record(Number(number) * step, ordered);
       }
     }
     this.interrupt();
   }
 
-  /** Says that time without samples lies before the next one. A row of null then stands for it: no line crosses it. */
+  /** Marks a pause before the next sample. It becomes an empty bucket, so that a chart draws no line across the pause. */
   interrupt(): void {
     for (const tier of this.#tiers) tier.interrupt();
   }
@@ -111,7 +108,10 @@ interface Bucket {
   readonly values: (number | null)[];
 }
 
-/** Bucket `n` has the place `n % length`. A place with another number is from an earlier round and counts as empty. */
+/**
+ * Bucket `n` lies at place `n % length`, so a new bucket replaces the one a whole span before. A place that holds another number
+ * counts as empty.
+ */
 class Tier {
   readonly step: Milliseconds;
   readonly #length: number;
@@ -139,29 +139,30 @@ class Tier {
   record(at: number, values: readonly number[]): void {
     const number = Math.floor(at / this.step);
     if (number < this.#newest) {
-      if (this.#newest - number <= LATE) return;
-      this.#forgetAfter(number);
+      if (this.#newest - number <= MAX_LATE_BUCKETS) return;
+      this.#forgetFrom(number);
     }
     // Samples drift, and are sparse in simulated time, so a single empty bucket is not a gap.
     if (this.#isInterrupted && this.#newest !== EMPTY && number > this.#newest + 1) this.#open(this.#newest + 1);
     this.#isInterrupted = false;
     if (number !== this.#newest) this.#open(number);
-    const place = number % this.#length;
-    for (const [index, value] of values.entries()) {
-      if (!Number.isFinite(value)) continue;
-      const count = (this.#counts[index] ?? 0) + 1;
-      const cell = place * this.#width + index;
-      const mean = count === 1 ? 0 : (this.#means[cell] ?? 0);
-      this.#counts[index] = count;
-      this.#means[cell] = mean + (value - mean) / count;
-    }
+    for (const [index, value] of values.entries()) if (Number.isFinite(value)) this.#addToNewest(index, value);
+  }
+
+  /** Updates the mean of one series in the newest bucket. */
+  #addToNewest(index: number, value: number): void {
+    const cell = (this.#newest % this.#length) * this.#width + index;
+    const count = (this.#counts[index] ?? 0) + 1;
+    const mean = count === 1 ? 0 : (this.#means[cell] ?? 0);
+    this.#counts[index] = count;
+    this.#means[cell] = mean + (value - mean) / count;
   }
 
   interrupt(): void {
     this.#isInterrupted = true;
   }
 
-  /** A new bucket without values. */
+  /** Starts a bucket without values. */
   #open(number: number): void {
     const place = number % this.#length;
     this.#newest = number;
@@ -182,9 +183,9 @@ class Tier {
     return buckets;
   }
 
-  /** The machine's clock was set back: what lies in its future cannot be kept apart from what comes. */
-  #forgetAfter(number: number): void {
-    for (const [place, found] of this.#numbers.entries()) if (found >= number) this.#numbers[place] = EMPTY;
+  /** Drops the buckets from `number` on, after the machine's clock was set back: new samples will have the same numbers. */
+  #forgetFrom(number: number): void {
+    for (const [place, existing] of this.#numbers.entries()) if (existing >= number) this.#numbers[place] = EMPTY;
     this.#newest = EMPTY;
   }
 }

@@ -76,7 +76,7 @@ export const LOWEST_CAP_SHARE = 0.25;
  * so that a twin predicts what the agent sets.
  */
 export const packageCapFloor = (cpu: {
-  readonly minWattsPerSocket?: Watts | undefined;
+  readonly minWattsPerSocket?: Watts;
   readonly maxWattsPerSocket: Watts;
 }): Watts => {
   const { minWattsPerSocket: min, maxWattsPerSocket: max } = cpu;

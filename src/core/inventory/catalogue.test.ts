@@ -327,7 +327,7 @@ describe("an invalid entry is rejected by name without affecting others", () => 
     ["no vendor", { ...gpu, vendor: undefined }, /^gpus\[0\] \(site-gpu\): vendor: required for a new entry$/],
     ["an unknown vendor", { ...gpu, vendor: "matrox" }, /^gpus\[0\] \(site-gpu\): vendor: /],
     ["zero throughput", { ...gpu, perf: 0 }, /^gpus\[0\] \(site-gpu\): perf: /],
-    ["infinite watts", { ...gpu, maxWatts: Number.POSITIVE_INFINITY }, /^gpus\[0\] \(site-gpu\): maxWatts: /],
+    ["infinite watts", { ...gpu, maxWatts: Infinity }, /^gpus\[0\] \(site-gpu\): maxWatts: /],
     ["a default below the minimum", { ...gpu, minWatts: 300, defaultWatts: 200 }, /defaultWatts: is below minWatts$/],
     [
       "a default below a minimum that is all",

@@ -2,7 +2,7 @@ import type { NodeHardwareStatus } from "../api/index.ts";
 import { type Watts, watts } from "../units/index.ts";
 import { FALLBACK_BASE_GHZ, FALLBACK_CPU_IDLE_SHARE, fallbackCpuWatts } from "./builtin.ts";
 import type { Catalogue } from "./catalogue.ts";
-import { type CpuEntry, catalogueSocketWatts, type LoadCurve, plausibleSocketWatts } from "./catalogue-entry.ts";
+import { type CpuEntry, catalogueSocketWatts, plausibleSocketWatts } from "./catalogue-entry.ts";
 import type { NodeIdentity } from "./identity.ts";
 import { firstKnown, type Origin, type Resolution, resolve, usable, vendorOf } from "./resolution.ts";
 
@@ -25,7 +25,6 @@ export interface CpuView extends Resolution {
   /** All sockets at full load without a cap. Where the BIOS can configure more than the TDP, its default is the TDP. */
   readonly defaultWatts: Watts;
   readonly idleWatts: Watts;
-  readonly curve?: LoadCurve;
   /** The highest plausible maximum of a socket, applied to discovered values; absent if the catalogue does not know the model. */
   readonly plausibleWattsPerSocket?: Watts;
   readonly from: { readonly maxWatts?: Origin };
@@ -88,7 +87,6 @@ export function cpuView(
     maxWatts: watts(max.value * sockets),
     defaultWatts,
     idleWatts: watts(defaultWatts * idleShare),
-    ...(entry?.curve && { curve: entry.curve }),
     ...(entry && { plausibleWattsPerSocket: plausibleSocketWatts(entry, resolution.match) }),
     from: { maxWatts: max.from },
   };

@@ -39,7 +39,7 @@ describe("density", () => {
   });
 
   it("X-30 X-95 keeps each part in [0,1] and the sum in [0,2] for any input", () => {
-    const figure = fc.oneof(fc.double(), fc.constantFrom(0, -1, Number.NaN, Number.POSITIVE_INFINITY, 1e308));
+    const figure = fc.oneof(fc.double(), fc.constantFrom(0, -1, Number.NaN, Infinity, 1e308));
     fc.assert(
       fc.property(figure, figure, figure, figure, (totalCores, baseGHz, count, perf) => {
         const { cpu, gpu, total } = densityOf({ cpu: { totalCores, baseGHz }, gpu: { count, perf } });

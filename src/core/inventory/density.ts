@@ -9,10 +9,7 @@ export interface Density {
   readonly total: number;
 }
 
-/**
- * The full scale is two sockets of the built-in catalogue's best CPU and eight of its best GPU. Additions of a site do not
- * change it, so that densities of different sites are comparable.
- */
+/** Two sockets of the built-in catalogue's best CPU and eight of its best GPU: a site's additions do not change the scale. */
 export const FULL_SCALE_CORE_GHZ = 2 * Math.max(...BUILTIN_CPUS.map((entry) => entry.coresPerSocket * entry.baseGHz));
 export const FULL_SCALE_TFLOPS = 8 * Math.max(...BUILTIN_GPUS.map((entry) => entry.perf));
 

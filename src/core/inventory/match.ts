@@ -3,10 +3,7 @@ import type { CpuEntry, GpuEntry } from "./catalogue-entry.ts";
 import type { CpuIndex, FamilyIndex, FamilyMember, GpuIndex, ModelNameIndex } from "./name-index.ts";
 import { cpuNameParts, gpuNameParts, type NameParts } from "./normalise.ts";
 
-/**
- * exact: the model itself. proxy: the closest known model; the reason says which one and why. generic: unknown, so fallback
- * values apply.
- */
+/** exact: the model itself. proxy: the closest known one, see the reason. generic: unknown, so fallback values apply. */
 export interface CatalogueMatch<Entry> {
   readonly match: Exactness;
   readonly key: string;

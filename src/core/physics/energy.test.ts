@@ -152,7 +152,7 @@ describe("energy", () => {
     );
   });
 
-  it("agrees with a simulation in steps of 0.25 ms to one part in a million, with thermal throttling", () => {
+  it("agrees with a simulation in steps of 0.25 ms to one part in a million", () => {
     const jobs: readonly SimulatedJob[] = [
       { id: "a", cores: 40, cpuUtil: 0.9, cpuShare: 0.8, work: seconds(150.3) },
       { id: "b", cores: 20, cpuUtil: 0.7, cpuShare: 0.3, gpus: 4, gpuUtil: 0.95, gpuShare: 0.5, work: seconds(310.7) },
@@ -176,14 +176,11 @@ describe("energy", () => {
     goTo(capsAt);
     node.setCaps(caps);
     goTo(end);
-    expect(events).toContain("throttled");
-    expect(events).toContain("recovered");
-    expect(events.filter((kind) => kind === "finished")).toHaveLength(3);
+    expect(events).toEqual(["finished", "finished", "finished"]);
 
     const brute = bruteForce(jobs, ambient, caps, capsAt, end, 0.00025);
     expect(Math.abs(node.joules - brute.joules) / brute.joules).toBeLessThan(1e-6);
     expect(Math.abs(node.temperature - brute.temperature)).toBeLessThan(1e-3);
-    expect(events.filter((kind) => kind === "throttled")).toHaveLength(brute.throttles);
   });
 });
 
@@ -198,8 +195,6 @@ function bruteForce(
 ) {
   const left = jobs.map(({ work }) => Number(work));
   const { thermal } = model;
-  let hot = false;
-  let throttles = 0;
   let temperature = ambient + thermal.degreesPerWatt * model.idle;
   let energy = 0;
   let power = 0;
@@ -211,17 +206,16 @@ function bruteForce(
     stale ||= index === Math.round(capsAt / step);
     if (stale) {
       const inForce = isCapped ? caps : {};
-      const ceiling = hot ? thermal.hotClock : 1;
       const running = jobs.filter((_, at) => (left[at] ?? 0) > 0);
       const load = running.reduce((sum, { cores, cpuUtil }) => sum + (cores * cpuUtil) / 96, 0);
       const held = (inForce.throttlePct ?? 0) / 100;
-      const clock = Math.min(ceiling, fittingClock(model.cpu, load, inForce.cpuWattsPerPackage, held));
+      const clock = fittingClock(model.cpu, load, inForce.cpuWattsPerPackage, held);
       const cpuClock = (1 - held) * clock + held * model.cpu.clock.slowest;
       power = 2 * mixedPowerAt(model.cpu, load, clock, held) + 4 * gpu.idle;
       rates = jobs.map(({ cpuShare, gpus = 0, gpuUtil = 0, gpuShare = 0 }, at) => {
         if ((left[at] ?? 0) <= 0) return 0;
         if (gpus === 0 || model.gpu === undefined) return 1 / (cpuShare / cpuClock + 1 - cpuShare);
-        const gpuClock = Math.min(ceiling, fittingClock(model.gpu, gpuUtil, inForce.gpuWattsPerBoard));
+        const gpuClock = fittingClock(model.gpu, gpuUtil, inForce.gpuWattsPerBoard);
         power += gpus * (powerAt(model.gpu, gpuUtil, gpuClock) - gpu.idle);
         return 1 / (cpuShare / cpuClock + gpuShare / gpuClock + 1 - cpuShare - gpuShare);
       });
@@ -237,11 +231,6 @@ function bruteForce(
       left[at] = before - (rates[at] ?? 0) * step;
       if ((left[at] ?? 0) <= 0) stale = true;
     }
-    if (hot ? temperature <= thermal.resumeAt : temperature >= thermal.throttleAt) {
-      hot = !hot;
-      if (hot) throttles++;
-      stale = true;
-    }
   }
-  return { joules: energy, temperature, throttles };
+  return { joules: energy, temperature };
 }

@@ -1,10 +1,7 @@
 import { pueOf } from "../twin/index.ts";
 import { type Celsius, celsius, isPositive, type Seconds, seconds, type Watts, watts } from "../units/index.ts";
 
-/**
- * The facility: a site in a temperate climate that uses free cooling while the outside air is cool enough.
- * docs/guides/model.md has the sources.
- */
+/** A site in a temperate climate with free cooling in cool air; docs/guides/model.md has the sources. */
 export const defaultFacility = {
   /** Outside temperature over a day: a cosine around the mean. */
   outsideMean: celsius(16),
@@ -48,10 +45,7 @@ export interface FacilityOutput {
   readonly pue?: number;
 }
 
-/**
- * The power of the facility besides IT. One part is constant, so PUE rises as load falls. The other part grows with the IT
- * power and the outside temperature.
- */
+/** One part is constant, so PUE rises as load falls; the other grows with IT power and outside temperature. */
 export function facilityAt(model: FacilityModel, at: Seconds, it: Watts, rated: Watts): FacilityOutput {
   const outside = outsideAt(model, at);
   const standing = isPositive(rated) ? model.standingShare * rated : 0;

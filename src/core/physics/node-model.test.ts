@@ -3,7 +3,7 @@ import { hardwareView } from "../inventory/index.ts";
 import { cpuClassOf } from "../power/index.ts";
 import { celsius, seconds, watts } from "../units/index.ts";
 import { SimulatedNode } from "./node.ts";
-import { nodeModel, nodeModelOf, settledAt, temperatureAfter, timeToReach } from "./node-model.ts";
+import { nodeModel, nodeModelOf, settledAt, temperatureAfter } from "./node-model.ts";
 
 const viewOf = (labels: Record<string, string>, allocatable: Record<string, string>) =>
   hardwareView({ metadata: { name: "n", labels }, status: { allocatable } }, undefined);
@@ -55,47 +55,7 @@ describe("heat", () => {
     expect(temperatureAfter(thermal, celsius(29.5), settled, seconds(1e9))).toBe(67);
   });
 
-  it("computes when the temperature crosses a threshold: at once if beyond it, never if out of reach", () => {
-    const rising = timeToReach(thermal, celsius(30), celsius(90), celsius(85), true);
-    expect(temperatureAfter(thermal, celsius(30), celsius(90), rising)).toBeCloseTo(85, 9);
-    const falling = timeToReach(thermal, celsius(85), celsius(60), celsius(80), false);
-    expect(temperatureAfter(thermal, celsius(85), celsius(60), falling)).toBeCloseTo(80, 9);
-    expect(timeToReach(thermal, celsius(86), celsius(90), celsius(85), true)).toBe(0);
-    expect(timeToReach(thermal, celsius(79), celsius(90), celsius(80), false)).toBe(0);
-    expect(timeToReach(thermal, celsius(30), celsius(85), celsius(85), true)).toBe(Number.POSITIVE_INFINITY);
-    expect(timeToReach(thermal, celsius(85), celsius(80), celsius(80), false)).toBe(Number.POSITIVE_INFINITY);
-  });
-
-  it("throttles a hot node until it has cooled, repeatedly", () => {
-    const node = new SimulatedNode(model, { ambient: celsius(45) });
-    node.start(busy);
-    expect(node.throttled).toBe(false);
-    const hot = node.advance(seconds(1e5));
-    expect(hot).toMatchObject({ kind: "throttled", at: expect.closeTo(120 * Math.log((90 - 52.5) / 5), 6) });
-    expect(node.temperature).toBe(85);
-    expect(node.throttled).toBe(true);
-    expect(node.operation.cpuClock).toBe(0.6);
-    expect(node.rateOf("busy")).toBeCloseTo(0.6, 12);
-    expect(node.advance(seconds(1e5))).toMatchObject({ kind: "recovered" });
-    expect(node.temperature).toBe(80);
-    expect(node.operation.cpuClock).toBe(1);
-    expect(node.advance(seconds(1e5))).toMatchObject({ kind: "throttled" });
-  });
-
-  it("keeps a node throttled in hot air and releases it when the air cools", () => {
-    const node = new SimulatedNode(model);
-    node.start(busy);
-    node.setAmbient(celsius(90));
-    expect(node.advance(seconds(1e5))).toMatchObject({ kind: "throttled" });
-    expect(node.nextAt).toBeCloseTo(1e6 / 0.6, -4);
-    expect(node.advance(seconds(1e5))).toBeUndefined();
-    expect(node.temperature).toBeGreaterThan(100);
-    node.setAmbient(celsius(20));
-    expect(node.ambient).toBe(20);
-    expect(node.advance(seconds(2e5))).toMatchObject({ kind: "recovered" });
-  });
-
-  it("does not throttle if a cap keeps the node cool", () => {
+  it("stays lower under a cap", () => {
     const node = new SimulatedNode(model, { ambient: celsius(45) });
     node.setCaps({ cpuWattsPerPackage: watts(200) });
     node.start(busy);

@@ -17,11 +17,6 @@ interface ThermalModel {
   readonly degreesPerWatt: number;
   /** Time constant: 63 % of the way to the steady state. */
   readonly timeConstant: Seconds;
-  /** Thresholds at which thermal throttling starts and stops. They differ to provide hysteresis. */
-  readonly throttleAt: Celsius;
-  readonly resumeAt: Celsius;
-  /** The clock during thermal throttling. */
-  readonly hotClock: number;
 }
 
 /** The steady-state temperature. */
@@ -32,28 +27,11 @@ export const settledAt = (model: ThermalModel, power: Watts, ambient: Celsius): 
 export const temperatureAfter = (model: ThermalModel, now: Celsius, settled: Celsius, time: Seconds): Celsius =>
   celsius(settled + (now - settled) * Math.exp((0 - time) / model.timeConstant));
 
-/** The time until the temperature passes `mark` on its way to `settled`: 0 if it already has, Infinity if it never will. */
-export function timeToReach(
-  model: ThermalModel,
-  now: Celsius,
-  settled: Celsius,
-  mark: Celsius,
-  rising: boolean,
-): Seconds {
-  const ahead = rising ? mark - now : now - mark;
-  if (ahead <= 0) return seconds(0);
-  const beyond = rising ? settled - mark : mark - settled;
-  if (!(beyond > 0)) return seconds(Infinity);
-  return seconds(model.timeConstant * Math.log1p(ahead / beyond));
-}
-
 /** The constant properties of a node. Nodes of one hardware type share one model. */
 export interface NodeModel extends NodePowerModel {
   readonly thermal: ThermalModel;
   /** What the server draws at the wall beside its packages and boards. */
   readonly rest: RestOfServer;
-  /** Speed of the boards at full clock; a job's time at full speed is that on boards of speed 1. */
-  readonly gpuSpeed: number;
   /** How the machine is switched off and on. */
   readonly states: PowerStateModel;
 }
@@ -63,33 +41,18 @@ export const THERMAL_DEFAULTS = {
   /** Temperature rise at full power. Cooling is sized for the hardware, so the value is the same for all nodes. */
   riseAtFull: 45,
   timeConstant: seconds(120),
-  throttleAt: celsius(85),
-  resumeAt: celsius(80),
-  hotClock: 0.6,
 } as const;
 
-/** Builds the model of a node from a specification. */
 export const nodeModel = (spec: NodeSpec): NodeModel => withThermal(nodePowerModel(spec));
 
-/** Builds the model of a node from its hardware view. */
-export const nodeModelOf = (hardware: HardwareView, gpuSpeed = 1): NodeModel =>
-  withThermal(nodePowerModelOf(hardware), gpuSpeed);
+export const nodeModelOf = (hardware: HardwareView): NodeModel => withThermal(nodePowerModelOf(hardware));
 
-const withThermal = (power: NodePowerModel, gpuSpeed = 1): NodeModel => ({
+const withThermal = (power: NodePowerModel): NodeModel => ({
   ...power,
-  thermal: thermalModel(power.full),
+  thermal: {
+    degreesPerWatt: power.full > 0 ? THERMAL_DEFAULTS.riseAtFull / power.full : 0,
+    timeConstant: THERMAL_DEFAULTS.timeConstant,
+  },
   rest: restOfServerOf(power),
-  gpuSpeed,
   states: powerStateModelOf(power),
 });
-
-function thermalModel(full: Watts): ThermalModel {
-  const { riseAtFull, timeConstant, throttleAt, resumeAt, hotClock } = THERMAL_DEFAULTS;
-  return {
-    degreesPerWatt: full > 0 ? riseAtFull / full : 0,
-    timeConstant: timeConstant,
-    throttleAt: throttleAt,
-    resumeAt: resumeAt,
-    hotClock: hotClock,
-  };
-}

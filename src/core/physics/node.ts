@@ -3,7 +3,6 @@ import { wallPower } from "../power/index.ts";
 import { baselineAmbient } from "../twin/index.ts";
 import {
   type Celsius,
-  celsius,
   isNonNegative,
   type Joules,
   joules,
@@ -12,7 +11,7 @@ import {
   type Watts,
   watts,
 } from "../units/index.ts";
-import { type NodeModel, settledAt, temperatureAfter, timeToReach } from "./node-model.ts";
+import { type NodeModel, settledAt, temperatureAfter } from "./node-model.ts";
 import {
   type Caps,
   firstDone,
@@ -27,18 +26,14 @@ import {
 } from "./operation.ts";
 import { jobDemandOf, type SimulatedJob } from "./work.ts";
 
-/** An event that the simulation itself caused. */
 export type SimulatedNodeEvent<J extends SimulatedJob = SimulatedJob> =
   | { readonly kind: "finished"; readonly at: Seconds; readonly job: J }
-  /** The node became too hot and throttles, or cooled down and stopped throttling. */
-  | { readonly kind: "throttled" | "recovered"; readonly at: Seconds }
   /** A shutdown ended (off), or a boot (on or failed). */
   | { readonly kind: "switched"; readonly at: Seconds; readonly power: NodePowerState };
 
-/** The start time and start temperature of a node. */
 export interface SimulatedNodeStart {
-  readonly at?: Seconds | undefined;
-  readonly ambient?: Celsius | undefined;
+  readonly at?: Seconds;
+  readonly ambient?: Celsius;
 }
 
 /** Thirty thousand years. Sums of seconds and joules are still exact up to this time. */
@@ -56,7 +51,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   readonly #running: JobInProgress<J>[] = [];
   #caps: Caps = {};
   #ambient: Celsius;
-  #hot = false;
   #power: NodePowerState = "on";
   /** What a shutdown or a boot ends in, and when. */
   #powerNext: NodePowerState = "on";
@@ -71,12 +65,12 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #gpuJoules = 0;
   #offSeconds = 0;
 
-  // The rates during the segment, and the event that ends it: the completion of a job, or a temperature threshold.
+  // The rates during the segment, and the event that ends it: the completion of a job, or of a shutdown or boot.
   readonly #operation = idleOperation();
   #settled: Celsius;
   #endsAt = END_OF_TIME;
-  /** The job that completes then; otherwise what else ends the segment. */
-  #ending: JobInProgress<J> | "temperature" | "power" = "temperature";
+  /** The job that completes then; undefined for a shutdown or a boot. */
+  #ending: JobInProgress<J> | undefined;
 
   /** The node starts idle, at its idle temperature. */
   constructor(model: NodeModel, { at, ambient }: SimulatedNodeStart = {}) {
@@ -99,10 +93,7 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return this.#endsAt < END_OF_TIME ? this.#endsAt : undefined;
   }
 
-  /**
-   * Advances to a time, or to the first event before it, which is returned: call again until no event is returned. A time in
-   * the past or an infinite time has no effect.
-   */
+  /** Advances to a time, or to the first event before it, which is returned: call again until there is none. */
   advance(to: Seconds): SimulatedNodeEvent<J> | undefined {
     if (this.#endsAt <= to && this.#endsAt < END_OF_TIME) return this.#happen(this.#endsAt);
     if (to > this.#now && to < END_OF_TIME) this.#now = to;
@@ -232,11 +223,6 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
     return temperatureAfter(this.model.thermal, this.#temperature, this.#settled, this.#elapsed());
   }
 
-  /** Whether the node throttles because it is too hot. */
-  get throttled(): boolean {
-    return this.#hot;
-  }
-
   get jobCount(): number {
     return this.#running.length;
   }
@@ -271,24 +257,14 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   #happen(at: Seconds): SimulatedNodeEvent<J> {
     const ending = this.#ending;
     this.#now = at;
-    if (ending === "power") {
+    if (ending === undefined) {
       this.#switch(this.#powerNext, this.#powerNext, END_OF_TIME);
       return { kind: "switched", at, power: this.#power };
     }
     this.#endSegment();
-    if (ending === "temperature") this.#turn();
-    else this.#remove(ending);
+    this.#remove(ending);
     this.#beginSegment();
-    if (ending !== "temperature") return { kind: "finished", at, job: ending.job };
-    return { kind: this.#hot ? "throttled" : "recovered", at };
-  }
-
-  /** Sets the temperature exactly to the threshold that was reached, because rounding could leave it slightly below. */
-  #turn(): void {
-    const { throttleAt, resumeAt } = this.model.thermal;
-    const mark = this.#hot ? Math.min(this.#temperature, resumeAt) : Math.max(this.#temperature, throttleAt);
-    this.#temperature = celsius(mark);
-    this.#hot = !this.#hot;
+    return { kind: "finished", at, job: ending.job };
   }
 
   /** Adds up energy and progress of the segment. */
@@ -305,19 +281,13 @@ export class SimulatedNode<J extends SimulatedJob = SimulatedJob> {
   /** Computes the rates from now on and the end of the segment. */
   #beginSegment(): void {
     const { model } = this;
-    if (this.#power === "on") {
-      operate(this.#operation, model, this.#running, this.#caps, this.#hot ? model.thermal.hotClock : 1);
-    } else operateWithoutJobs(this.#operation, model, this.#power);
+    if (this.#power === "on") operate(this.#operation, model, this.#running, this.#caps);
+    else operateWithoutJobs(this.#operation, model, this.#power);
     this.#settled = settledAt(model.thermal, this.watts, this.#ambient);
-    const { throttleAt, resumeAt } = model.thermal;
-    const mark = this.#hot ? resumeAt : throttleAt;
-    const turn = timeToReach(model.thermal, this.#temperature, this.#settled, mark, !this.#hot);
-    const done = firstDone(this.#running);
-    const doneAfter = done === undefined ? Infinity : timeLeft(done);
-    this.#ending = done !== undefined && doneAfter <= turn ? done : "temperature";
-    this.#endsAt = seconds(this.#since + Math.min(doneAfter, turn));
+    this.#ending = firstDone(this.#running);
+    this.#endsAt = this.#ending === undefined ? END_OF_TIME : seconds(this.#since + timeLeft(this.#ending));
     if (this.#powerNextAt >= this.#endsAt) return;
-    this.#ending = "power";
+    this.#ending = undefined;
     this.#endsAt = this.#powerNextAt;
   }
 }

@@ -41,7 +41,7 @@ export interface Operation {
 /** A job with its progress rate at the current operating point. */
 interface PacedJob {
   readonly demand: JobDemand;
-  /** Progress per second, 1 at full speed on boards of speed 1. */
+  /** Progress per second, 1 at full speed. */
   rate: number;
 }
 
@@ -61,31 +61,18 @@ export const idleOperation = (): Operation => ({
  * CPU load evenly; each board serves its own job and keeps its own cap. It makes two passes over the jobs and allocates
  * nothing.
  */
-export function operate(
-  operation: Operation,
-  model: NodeModel,
-  jobs: readonly PacedJob[],
-  caps: Caps,
-  ceiling: number,
-): void {
+export function operate(operation: Operation, model: NodeModel, jobs: readonly PacedJob[], caps: Caps): void {
   let busy = 0;
   let asked = 0;
   for (const { demand } of jobs) {
     busy += demand.cpuLoad;
     asked += demand.gpus;
   }
-  powerCpu(operation, model, busy / model.cores, caps, ceiling);
+  powerCpu(operation, model, busy / model.cores, caps);
   // If the jobs need more cores than there are, all of them get proportionally less.
   const cpuClock = operation.cpuClock * Math.min(1, model.cores / busy);
-  powerGpu(
-    operation,
-    model,
-    jobs,
-    caps.gpuWattsPerBoard,
-    ceiling,
-    cpuClock,
-    asked > 0 ? Math.min(1, model.boards / asked) : 1,
-  );
+  const granted = asked > 0 ? Math.min(1, model.boards / asked) : 1;
+  powerGpu(operation, model, jobs, caps.gpuWattsPerBoard, cpuClock, granted);
 }
 
 /** The operating point of a machine that runs no jobs because it is off, shuts down, boots or hangs. */
@@ -106,11 +93,11 @@ export function operateWithoutJobs(
   operation.gpuSaturated = false;
 }
 
-function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Caps, ceiling: number): void {
+function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Caps): void {
   const { cpu, cores, packages } = model;
   const load = Math.min(1, busy);
   const held = throttledCount(cores, percent(caps.throttlePct ?? 0)) / cores;
-  const clock = Math.min(ceiling, fittingClock(cpu, load, caps.cpuWattsPerPackage, held));
+  const clock = fittingClock(cpu, load, caps.cpuWattsPerPackage, held);
   const perPackage = mixedPowerAt(cpu, load, clock, held);
   operation.cpuLoad = load;
   operation.cpuClock = (1 - held) * clock + held * cpu.clock.slowest;
@@ -120,10 +107,9 @@ function powerCpu(operation: Operation, model: NodeModel, busy: number, caps: Ca
 
 function powerGpu(
   operation: Operation,
-  { gpu, boards, gpuSpeed }: NodeModel,
+  { gpu, boards }: NodeModel,
   jobs: readonly PacedJob[],
   cap: Watts | undefined,
-  ceiling: number,
   cpuClock: number,
   granted: number,
 ): void {
@@ -137,7 +123,7 @@ function powerGpu(
     const share = demand.gpus * granted;
     let clock = 1;
     if (gpu !== undefined && share > 0) {
-      clock = Math.min(ceiling, fittingClock(gpu, demand.gpuUtil, cap));
+      clock = fittingClock(gpu, demand.gpuUtil, cap);
       const perBoard = powerAt(gpu, demand.gpuUtil, clock);
       power += share * (perBoard - gpu.idle);
       load += share * demand.gpuUtil;
@@ -145,7 +131,7 @@ function powerGpu(
       clocks += share * clock;
       saturated ||= exceeds(perBoard, cap);
     }
-    job.rate = progressRate(demand, cpuClock, clock * granted * gpuSpeed);
+    job.rate = progressRate(demand, cpuClock, clock * granted);
   }
   operation.gpuWatts = watts(power);
   operation.gpuLoad = boards > 0 ? load / boards : 0;

@@ -137,9 +137,7 @@ describe("caps and work", () => {
       expect(least).toBeGreaterThan(0);
       expect(least).toBeLessThan(40);
       // U-shaped: down to the minimum, up after it.
-      const falls = energies.map(
-        (energy, step) => energy <= (energies[step - 1] ?? Number.POSITIVE_INFINITY) * (1 + 1e-12),
-      );
+      const falls = energies.map((energy, step) => energy <= (energies[step - 1] ?? Infinity) * (1 + 1e-12));
       expect(falls.lastIndexOf(true)).toBe(least);
     },
   );

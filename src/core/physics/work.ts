@@ -1,9 +1,6 @@
 import type { Seconds } from "../units/index.ts";
 
-/**
- * The resource use of a job. Its time at full speed has three shares: one scales with the CPU clock, one with the GPU clock,
- * and the rest (memory, network, disks) with neither.
- */
+/** Parts of a job's time at full speed scale with the CPU clock and with the GPU clock, the rest with neither. */
 export interface SimulatedJob {
   /** Identifies the job on its node. */
   readonly id: string;

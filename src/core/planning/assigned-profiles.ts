@@ -9,7 +9,6 @@ const noNodes: ReadonlySet<string> = new Set();
 export function assignProfiles(
   managed: readonly ManagedNode[],
   performancePods: number,
-  /** Whether each node is asleep or will be. */
   asleep: readonly boolean[],
   input: PlanningInput,
 ): AssignedProfiles {

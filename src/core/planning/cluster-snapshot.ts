@@ -20,10 +20,7 @@ export interface ClusterSnapshot {
   podsOn(node: string): Iterable<PodSummary>;
   /** Names of all NodeTwins, NodeHardwares and NodePowerProfiles, with or without a Node; a name may occur more than once. */
   recorded(): Iterable<string>;
-  /**
-   * Whether the Node of this name was deleted. A name that never had a Node counts as deleted after a while: an agent may
-   * report its hardware before the Node is known.
-   */
+  /** Whether this Node was deleted, or has not appeared for a while: an agent may report before its Node is known. */
   isGone(name: string): boolean;
   /** Whether pods, nodes, twins and profiles are up to date. If not, no node may be downgraded. */
   readonly current: boolean;
@@ -31,7 +28,6 @@ export interface ClusterSnapshot {
   readonly nodesCurrent: boolean;
 }
 
-/** The number of active performance-sensitive pods on a node. */
 export function performancePodsOn(snapshot: Pick<ClusterSnapshot, "podsOn">, node: string): number {
   let count = 0;
   for (const { active, performanceSensitive } of snapshot.podsOn(node)) if (active && performanceSensitive) count++;

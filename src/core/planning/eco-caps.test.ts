@@ -59,13 +59,13 @@ function packageCap(hardware: HardwareView, bound: number, queued = noQueues, cl
   const { cpu } = capsAt(bound, clockShare)(hardware, queued).eco;
   const device = withLowestCap({ max: hardware.cpu.maxWattsPerSocket, step: raplStep });
   const cap = resolveCap(cpuCapIntent(cpu), device);
-  return cap.kind === "watts" ? cap.watts : Number.POSITIVE_INFINITY;
+  return cap.kind === "watts" ? cap.watts : Infinity;
 }
 function boardCap(hardware: HardwareView, bound: number, queued = noQueues, clockShare = 1): number {
   const { gpu } = hardware;
   const intent = gpuCapIntent(capsAt(bound, clockShare)(hardware, queued).eco.gpu?.powerCap);
   const cap = resolveCap(intent, { min: gpu?.minWatts, max: gpu?.maxWatts });
-  return cap.kind === "watts" ? cap.watts : Number.POSITIVE_INFINITY;
+  return cap.kind === "watts" ? cap.watts : Infinity;
 }
 
 describe("eco caps with a bounded slowdown", () => {

@@ -1,18 +1,15 @@
-import type { ResourceList } from "../api/index.ts";
-import { podRequests, type ResourceTotals } from "../demand/index.ts";
+import { allocatableOf, podRequests } from "../demand/index.ts";
 import type { NodeFit } from "../policy/index.ts";
 import { cappedPower, effectiveCaps } from "../twin/index.ts";
-import { isPositive, memoize, parseQuantity, watts } from "../units/index.ts";
+import { isPositive, watts } from "../units/index.ts";
 import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 
-export const noResources: ResourceList = {};
-
 /** What fit_aware_v1 needs to know about a node. A node without a NodeTwin starts at performance. */
 export function nodeFitOf(managed: ManagedNode, { snapshot, settings }: PlanningInput): NodeFit {
-  const { metadata, spec, status } = managed.node;
+  const { metadata, spec } = managed.node;
   const { powerProfile, draining } = settings.labels;
-  const allocatable = totalsOf(status?.allocatable ?? status?.capacity ?? noResources);
+  const allocatable = allocatableOf(managed.node);
   return {
     labels: { ...metadata.labels, [powerProfile]: "performance", [draining]: "false" },
     taints: spec?.taints ?? [],
@@ -22,16 +19,6 @@ export function nodeFitOf(managed: ManagedNode, { snapshot, settings }: Planning
     liftedWatts: liftedWattsOf(managed),
   };
 }
-
-/** Memoized, because parsing quantities of every node takes longer than the rest of its plan. */
-export const totalsOf = memoize((list: ResourceList): ResourceTotals => {
-  const totals = new Map<string, number>();
-  for (const [resource, text] of Object.entries(list)) {
-    const parsed = parseQuantity(String(text));
-    if (parsed.ok && parsed.value > 0) totals.set(resource, parsed.value);
-  }
-  return totals;
-});
 
 function liftedWattsOf({ shape: { hardware }, caps: { performance, eco } }: ManagedNode): NodeFit["liftedWatts"] {
   const high = cappedPower(hardware, effectiveCaps(performance, hardware));

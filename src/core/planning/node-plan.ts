@@ -60,8 +60,6 @@ export interface NodeTarget {
   readonly name: string;
   readonly planned: Profile;
   readonly reason: string;
-  /** The reason of the policy alone. */
-  readonly policyReason: string;
   /** Undefined if the pods could not be read. */
   readonly performancePods: number | undefined;
   /** The state in the snapshot. */

@@ -84,7 +84,6 @@ function targetFor(
   return {
     name,
     planned: planned.profile,
-    policyReason: planned.reason,
     reason: awaitsAgent ? `${planned.reason}; it stays eco until its agent has raised the caps` : planned.reason,
     performancePods,
     seen,
@@ -111,10 +110,7 @@ function withPower(target: NodeTwinSpec, wanted: WantedPower | undefined): NodeT
   return rest;
 }
 
-/**
- * A node that is not eligible keeps its spec unchanged, with one exception: a change to eco that has started is completed, so
- * its eco caps still follow.
- */
+/** A node that is not eligible keeps its spec. But a change to eco that has started is completed: its eco caps follow. */
 function keepsSpec(seen: ObservedState, next: ProfileState): boolean {
   const waitsForEcoCaps = next.caps === "eco" && seen.caps !== "eco";
   return next.state === seen.state && !waitsForEcoCaps;

@@ -6,7 +6,6 @@ import type { PlanningMemory } from "./planning-memory.ts";
 import type { PlanningSettings } from "./settings.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
 
-/** The input of one planning pass. */
 export interface PlanningInput {
   readonly snapshot: ClusterSnapshot;
   readonly telemetry: Telemetry;
@@ -15,10 +14,9 @@ export interface PlanningInput {
   readonly memory: PlanningMemory;
   /** For fit_aware_v1: recent arrivals of performance pods. */
   readonly arrivals?: ArrivalHistory | undefined;
-  /** For sleep decisions. */
   readonly sleep?: SleepObservations | undefined;
   /** Nodes whose agent did not confirm raised caps in time. They stay eco, and other nodes are promoted. */
-  readonly unconfirmed?: ReadonlySet<string> | undefined;
+  readonly unconfirmed?: ReadonlySet<string>;
   readonly now: Instant;
 }
 
@@ -38,7 +36,7 @@ export interface NodeUsage {
 
 /** Readings of the site or of a cooling zone. */
 export interface FacilityReading extends FacilityPower {
-  readonly ambient?: Celsius | undefined;
+  readonly ambient?: Celsius;
 }
 
 export interface FacilityReadings {

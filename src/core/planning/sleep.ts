@@ -11,7 +11,7 @@ import {
   type NodeTwin,
   type WantedPower,
 } from "../api/index.ts";
-import { isLostWithNode, occupiedNodes, type PodSummary, podRequests } from "../demand/index.ts";
+import { allocatableOf, isLostWithNode, occupiedNodes, type PodSummary, podRequests } from "../demand/index.ts";
 import {
   hasControlPlaneRole,
   planSleep,
@@ -23,7 +23,6 @@ import {
 } from "../sleep/index.ts";
 import { isoTime, watts } from "../units/index.ts";
 import type { ClusterSnapshot, SnapshotNode } from "./cluster-snapshot.ts";
-import { noResources, totalsOf } from "./node-fit.ts";
 import type { ManagedNode } from "./node-plan.ts";
 import type { PlanningInput } from "./planning-input.ts";
 import type { SleepObservations } from "./sleep-observations.ts";
@@ -107,8 +106,9 @@ function sleepNodeOf(
     if (pod.controlPlane === true) runsControlPlane = true;
   }
   const asked = node.metadata.labels?.[labels.maySleep] === "true";
-  const state = isReal ? (twin?.status?.power?.state ?? "on") : "on";
-  const wanted = isReal ? (twin?.spec.power?.state ?? "on") : isRecommended ? "off" : "on";
+  const power = powerOf(isReal ? twin : undefined);
+  const { state } = power;
+  const wanted = isRecommended && !isReal ? "off" : power.wanted;
   pods += (wanted === "off" ? promised?.certain : promised?.all) ?? 0;
   return {
     name,
@@ -151,17 +151,24 @@ function sleepNodeOf(
 /** Taints of a node that is off. They go when it is back. */
 const unreadyTaints: ReadonlySet<string> = new Set(["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"]);
 
+const powerOf = (twin: NodeTwin | undefined) => ({
+  wanted: twin?.spec.power?.state ?? "on",
+  state: twin?.status?.power?.state ?? "on",
+});
+
 /** Whether the node sleeps, falls asleep or wakes. */
-const isDown = (twin: NodeTwin | undefined): boolean =>
-  (twin?.spec.power?.state ?? "on") === "off" || (twin?.status?.power?.state ?? "on") !== "on";
+function isDown(twin: NodeTwin | undefined): boolean {
+  const { wanted, state } = powerOf(twin);
+  return wanted === "off" || state !== "on";
+}
 
 function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["settings"]): SleepNode["fit"] {
-  const { metadata, spec, status } = node;
+  const { metadata, spec } = node;
   // The taints of a node that has just come back are removed seconds after it is on and Ready. Until then a pod that it was woken
   // for must not wake another one.
   const isPassing = (key: string) => key === asleepTaint.key || ((sleeps || isReady(node)) && unreadyTaints.has(key));
   const taints = (spec?.taints ?? []).filter(({ key }) => !isPassing(key));
-  const allocatable = totalsOf(status?.allocatable ?? status?.capacity ?? noResources);
+  const allocatable = allocatableOf(node);
   const own = metadata.labels ?? {};
   // fit_aware_v1 makes the node performance if a pod needs that.
   const otherLabels =
@@ -171,10 +178,7 @@ function roomOf(node: SnapshotNode, sleeps: boolean, settings: PlanningInput["se
   return { labels: own, otherLabels, taints, allocatable, gpus: podRequests(allocatable).gpus };
 }
 
-/**
- * `spec.power` of a node. It is absent while the node is on and stays on. With `recommend` it is always absent: absent means on,
- * so nodes that slept before are woken.
- */
+/** `spec.power` of a node: absent while it is on and stays on, and with `recommend`, so that nodes that slept are woken. */
 export function wantedPowerOf(
   name: string,
   plan: SleepPlan | undefined,

@@ -11,7 +11,6 @@ export interface CapLimit {
   readonly caps: CapIntents;
 }
 
-/** The limits of a node under each profile. */
 export type ProfileLimits = Readonly<Record<Profile, readonly CapLimit[]>>;
 
 /** The caps of a node under each profile, as NodeTwin publishes them. */

@@ -87,7 +87,7 @@ describe("CPU cap intents", () => {
     const unbounded = cpuNode({ maxWatts: "fallback" });
     const oddWatts = (value: number) =>
       settings({ absolute: true, watts: { performance: watts(value), eco: watts(value) } });
-    for (const value of [0.9, 0, -5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    for (const value of [0.9, 0, -5, Number.NaN, Infinity]) {
       expect(intent("eco", unbounded, oddWatts(value))).toEqual({});
     }
     expect(intent("eco", unbounded, oddWatts(1))).toEqual({ cpu: { packagePowerCapWatts: 1 } });

@@ -27,10 +27,9 @@ interface ModelCaps {
   readonly maxCapWatts: Watts;
 }
 
-/** The part of a HardwareView that caps depend on. */
 export interface CapHardware {
   readonly cpu: Pick<CpuView, "match" | "maxWattsPerSocket" | "minWattsPerSocket" | "from">;
-  readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from"> | undefined;
+  readonly gpu?: Pick<GpuView, "count" | "model" | "key" | "match" | "maxWatts" | "minWatts" | "from">;
 }
 
 /** A cap of the CPUs and of the GPUs, before it is written in the unit of the settings. */
@@ -40,10 +39,7 @@ export interface CapFigures {
   readonly gpu: Percent;
 }
 
-/**
- * Takes the settings first, because they are read once, and then the hardware, because caps depend on nothing else. A cap
- * that the API would reject is left out.
- */
+/** Takes the settings first, because they are read once. A cap that the API would reject is left out. */
 export function capIntents(settings: CapSettings): (hardware: CapHardware) => Readonly<Record<Profile, CapIntents>> {
   const { cpu, gpu } = settings;
   const write = capWriter(settings);

@@ -20,10 +20,7 @@ export function performanceHeldUntil(
   return Math.abs(now - since) < dwell ? instant(since + dwell) : undefined;
 }
 
-/**
- * The lastTransitionTime for a status with the class `next`. The first class of a node is no transition and has no time, so
- * a node that starts at performance is not held there.
- */
+/** The lastTransitionTime for the class `next`. The first class of a node is no transition and does not hold the node. */
 export function lastTransitionTime(
   there: NodeTwinStatus | undefined,
   next: SchedulableClass | undefined,

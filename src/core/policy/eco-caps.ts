@@ -47,7 +47,10 @@ function slowdownLimit(settings: CapSettings, maxSlowdown: Percent, clockShare: 
   const write = capWriter(settings);
   const maximumOf = gpuMaximum(settings);
   return (hardware: HardwareView, queued: QueuedPools): CapLimit => {
-    const bounds = { cpu: queued.cpu ? calm / 2 : calm, gpu: queued.gpu ? calm / 2 : calm };
+    const bounds = {
+      cpu: queued.cpu ? calm / 2 : calm,
+      gpu: queued.gpu ? calm / 2 : calm,
+    };
     return { name: "slowdown", caps: write(hardware, ecoFigures(hardware, bounds, maximumOf, clockShare)) };
   };
 }

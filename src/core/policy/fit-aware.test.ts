@@ -76,7 +76,7 @@ function pod(
     constraint: "general",
     workloadClass: standard ? "standard" : "performance",
     performanceSensitive: !standard,
-    demand: { cpuCores: cores, gpus: new Map(), unreadable: [] },
+    demand: { cpuCores: cores, gpus: new Map() },
     requests: podRequests(new Map([["cpu", cores], ...(gpus > 0 ? [["nvidia.com/gpu", gpus] as const] : [])])),
     ...(!standard && { nodes: constraint }),
     ...(!standard && on === undefined && { reference: nextReference() }),

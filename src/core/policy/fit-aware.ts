@@ -20,7 +20,7 @@ export interface FitDemand {
   /** Without it the reserve is one node per family. */
   readonly arrivals?: ArrivalHistory | undefined;
   /** Empty nodes are switched off. Then the reserve of pods without GPUs is on nodes without GPUs only. */
-  readonly sleeps?: boolean | undefined;
+  readonly sleeps?: boolean;
 }
 
 interface FitPlan {

@@ -136,13 +136,10 @@ describe("downgrade guard", () => {
     expect(pass(active, "eco", 0, "eco").next).toEqual(ecoUncapped);
   });
 
-  it.each([undefined, Number.NaN, -1, Number.POSITIVE_INFINITY])(
-    "changes nothing while the count is %s and eco is planned",
-    (pods) => {
-      for (const state of [active, draining, drainingUnderEco, ecoUncapped, eco]) {
-        expect(pass(state, "eco", pods)).toEqual({ next: state, keepsEcoCaps });
-        expect(pass(state, "eco", pods, "eco")).toEqual({ next: state, keepsEcoCaps });
-      }
-    },
-  );
+  it.each([undefined, Number.NaN, -1, Infinity])("changes nothing while the count is %s and eco is planned", (pods) => {
+    for (const state of [active, draining, drainingUnderEco, ecoUncapped, eco]) {
+      expect(pass(state, "eco", pods)).toEqual({ next: state, keepsEcoCaps });
+      expect(pass(state, "eco", pods, "eco")).toEqual({ next: state, keepsEcoCaps });
+    }
+  });
 });

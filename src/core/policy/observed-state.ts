@@ -21,10 +21,7 @@ export interface ObservationSettings {
   readonly powerProfileLabel: string;
 }
 
-/**
- * Pass the newest known objects, from a watch or from the response to a write. From older objects the guard could read an eco
- * state that is already withdrawn.
- */
+/** Pass the newest known objects: older ones could show an eco state that is already withdrawn. */
 export function observedStateOf(
   node: Node,
   twin: Pick<NodeTwin, "spec" | "status"> | undefined,
@@ -51,7 +48,6 @@ export function isTwinOf(node: Pick<Node, "metadata">, { metadata }: Pick<NodeTw
   return !ownedByNode;
 }
 
-/** The initial state of every node. */
 const initial: ProfileState = { state: "ActivePerformance", caps: "performance" };
 
 /** A performance node has performance caps by definition. */

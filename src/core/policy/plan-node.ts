@@ -14,7 +14,7 @@ export interface PlanNode {
   /** The node was promoted recently and stays at performance until this time (PROFILE_MIN_DWELL). Pins take precedence. */
   readonly heldUntil?: Instant | undefined;
   /** The node was promoted, but its agent has not raised the caps yet. Its time in `heldUntil` starts after that. */
-  readonly isRaising?: boolean | undefined;
+  readonly isRaising?: boolean;
   /** The pod that the node is kept free for, or was a short time ago, as published. */
   readonly awaitedBy?: AwaitedPod | undefined;
   /** For fit_aware_v1 only. */
@@ -27,7 +27,7 @@ export interface PlannedNode {
   /** Why the node has this profile, one sentence for users. */
   readonly reason: string;
   /** The pod that the node is kept free for, or was a short time ago. */
-  readonly awaitedBy?: AwaitedPod | undefined;
+  readonly awaitedBy?: AwaitedPod;
 }
 
 const unknown: Density = { cpu: 0, gpu: 0, total: 0 };

@@ -158,13 +158,7 @@ describe("plan", () => {
     expect(performanceNodes(planProfiles([node("a", 1)], settings, quiet))).toEqual(["a"]);
     const twice = planProfiles([node("a", 0.1), node("a", 1.5), node("b", 1), node("a", 1.5)], settings, quiet);
     expect(twice).toMatchObject({ hpCount: 1, nodes: [{ name: "a" }, { name: "b" }] });
-    const odd = [
-      node("n", Number.NaN),
-      node("i", Number.POSITIVE_INFINITY),
-      node("z", 0),
-      node("a", Number.NaN),
-      node("p", 1),
-    ];
+    const odd = [node("n", Number.NaN), node("i", Infinity), node("z", 0), node("a", Number.NaN), node("p", 1)];
     expect(planProfiles(odd, settings, quiet).nodes.map(({ name }) => name)).toEqual(["i", "p", "a", "n", "z"]);
   });
 

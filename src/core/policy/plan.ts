@@ -18,7 +18,7 @@ export interface Plan {
   /** In density order, each name once. */
   readonly nodes: readonly PlannedNode[];
   /** What fit_aware_v1 found for pending performance pods. */
-  readonly fit?: FitResult | undefined;
+  readonly fit?: FitResult;
 }
 
 /** The input of a plan besides the nodes. A plan has no memory: the same input gives the same plan. */

@@ -174,10 +174,7 @@ export class Promotions {
     }
   }
 
-  /**
-   * Promotes another node for each shape whose oldest pod waits without a visible reason: the next cheapest one every
-   * UNEXPLAINED_WAIT, so that in the end every node was tried.
-   */
+  /** Promotes a node for each shape that waits without a visible reason, the next cheapest every UNEXPLAINED_WAIT. */
   tryOthers(pending: readonly PendingGroup[], now: Instant): void {
     let tried = 0;
     for (const { requests, nodes, oldest } of pending) {

@@ -11,10 +11,7 @@ import { type Instant, parseInstant } from "../units/index.ts";
 import type { PolicyType } from "./plan-node.ts";
 import type { PublishedState } from "./transitions.ts";
 
-/**
- * The pin of a user that is in force. The operator's mirror of its own target is ignored, because it would pin the plan to
- * itself.
- */
+/** The pin of a user that is in force. The operator's mirror of its own target is none: it would pin the plan to itself. */
 export const pinFrom = (profile: NodePowerProfile | undefined, now: Instant): NodePowerProfileSpec | undefined =>
   profile === undefined || isOperatorsMirror(profile) || (pinnedUntil(profile) ?? Infinity) <= now
     ? undefined

@@ -112,6 +112,5 @@ export const GPU_CLASSES: readonly DeviceClass[] = [...GPU_ROWS.map(deviceClass)
 const covering = (classes: readonly DeviceClass[], key: string): DeviceClass | undefined =>
   classes.find(({ covers }) => covers?.test(key));
 
-/** The class of a catalogue key. */
 export const cpuClassOf = (key: string): DeviceClass => covering(CPU_CLASSES, key) ?? OTHER_CPU;
 export const gpuClassOf = (key: string): DeviceClass => covering(GPU_CLASSES, key) ?? OTHER_GPU;

@@ -47,11 +47,11 @@ describe("power of a device", () => {
   });
 
   it("returns defined values for invalid loads", () => {
-    for (const load of [Number.NaN, -1, Number.NEGATIVE_INFINITY]) expect(powerAt(v100, load, 1)).toBe(27);
-    for (const load of [2, 1e308, Number.POSITIVE_INFINITY]) expect(powerAt(v100, load, 1)).toBe(250);
+    for (const load of [Number.NaN, -1, -Infinity]) expect(powerAt(v100, load, 1)).toBe(27);
+    for (const load of [2, 1e308, Infinity]) expect(powerAt(v100, load, 1)).toBe(250);
     const genoa: DeviceModel = { ...cpuClassOf("amd-epyc-9654"), idle: watts(50), full: watts(360) };
     expect(powerAt(genoa, Number.NaN, 1)).toBe(50);
-    expect(powerAt(genoa, Number.POSITIVE_INFINITY, 1)).toBe(360);
+    expect(powerAt(genoa, Infinity, 1)).toBe(360);
   });
 });
 
@@ -68,7 +68,7 @@ describe("a cap", () => {
         // No faster clock fits, unless the clock is at its maximum or almost all cores are throttled.
         const faster = mixedPowerAt(model, load, Math.min(1, clock * 1.001), held);
         const isBound = clock < 1 && held < 0.999 && faster > model.idle + 1e-6;
-        expect(isBound ? faster : Number.POSITIVE_INFINITY).toBeGreaterThan(cap * (1 - aLittle));
+        expect(isBound ? faster : Infinity).toBeGreaterThan(cap * (1 - aLittle));
       }),
     );
   });
@@ -96,7 +96,7 @@ describe("a cap", () => {
   it("below the power of the slowest clock saturates, and power exceeds the cap", () => {
     const { slowest } = v100.clock;
     const least = powerAt(v100, 1, slowest);
-    for (const cap of [0, -5, 1, 60, Number.NEGATIVE_INFINITY].map(watts)) {
+    for (const cap of [0, -5, 1, 60, -Infinity].map(watts)) {
       expect(fittingClock(v100, 1, cap)).toBe(slowest);
       expect(exceeds(least, cap)).toBe(true);
     }
@@ -105,7 +105,7 @@ describe("a cap", () => {
   });
 
   it("that is missing or NaN means uncapped", () => {
-    for (const cap of [undefined, watts(Number.NaN), watts(1e308), watts(Number.POSITIVE_INFINITY)]) {
+    for (const cap of [undefined, watts(Number.NaN), watts(1e308), watts(Infinity)]) {
       expect(fittingClock(v100, 1, cap)).toBe(1);
       expect(exceeds(v100.full, cap)).toBe(false);
     }

@@ -40,10 +40,7 @@ const above = ({ idle, full, shape }: DeviceModel, load: number): number => (ful
 export const powerAt = (device: DeviceModel, load: number, clock: number): Watts =>
   watts(device.idle + above(device, load) * clockFactor(device.clock, clock));
 
-/**
- * The power if a share of the cores runs at the slowest clock, as under a DVFS throttle. Each core draws power by its own
- * clock.
- */
+/** The power if a share of the cores runs at the slowest clock, as under a DVFS throttle. */
 export function mixedPowerAt(device: DeviceModel, load: number, clock: number, heldShare: number): Watts {
   const { clock: model } = device;
   const mean = (1 - heldShare) * clockFactor(model, clock) + heldShare * clockFactor(model, model.slowest);
@@ -77,7 +74,6 @@ export const exceeds = (power: Watts, cap: Watts | undefined): boolean =>
 /** Newton's method converges quadratically on this convex curve: six steps are enough. */
 const STEPS = 8;
 
-/** The highest clock whose factor is at most this one. */
 function clockFor(model: ClockModel, factor: number): number {
   const { slowest, staticShare, voltageFloor, floorClock } = model;
   if (factor >= 1) return 1;

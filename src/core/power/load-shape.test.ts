@@ -21,7 +21,7 @@ describe("the shape of load points", () => {
   });
 
   it("returns defined values for invalid loads", () => {
-    expect([Number.NaN, -1, 2, Number.POSITIVE_INFINITY].map(shape)).toEqual([0, 0, 1, 1]);
+    expect([Number.NaN, -1, 2, Infinity].map(shape)).toEqual([0, 0, 1, 1]);
   });
 
   it("is a straight line for unusable points", () => {

@@ -13,7 +13,7 @@ export interface NodePowerModel {
   readonly cpu: DeviceModel;
   readonly boards: number;
   /** One board; absent on a CPU-only node. */
-  readonly gpu?: DeviceModel | undefined;
+  readonly gpu?: DeviceModel;
   /** All packages and boards at idle. */
   readonly idle: Watts;
   /** All packages and boards at full load. */
@@ -32,7 +32,6 @@ export interface NodeSpec {
   readonly gpu?: (DeviceSpec & { readonly boards: number }) | undefined;
 }
 
-/** Builds the power model of a node from a specification. */
 export function nodePowerModel({ cpu, gpu }: NodeSpec): NodePowerModel {
   const packages = atLeastOne(cpu.packages);
   const boards = gpu !== undefined && isPositive(gpu.boards) ? Math.min(MAX_PARTS, gpu.boards) : 0;

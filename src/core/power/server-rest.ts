@@ -19,13 +19,9 @@ export interface RestOfServer {
  * already contains most of the idle power of DRAM and fans. What is left is small.
  */
 export const REST_OF_SERVER = {
-  /** Watts for each CPU package. */
   idlePerPackage: watts(5),
   cpuSlope: 0.13,
-  /**
-   * Idle watts for each watt of the boards' rating, for switches, network cards and fans that are sized for the boards. No
-   * public idle figure of such a server was found.
-   */
+  /** Per watt of the boards' rating: switches, network cards, fans. No public idle figure of such a server was found. */
   idlePerBoardWatt: 0.2,
   /** Chosen so that the HGX node draws its measured power at full load. */
   gpuSlope: 0.205,

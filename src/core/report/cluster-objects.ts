@@ -22,9 +22,9 @@ export interface ClusterObjects {
   /** Undefined if they cannot be read, which is not the same as no pods. */
   readonly pods: readonly Pod[] | undefined;
   /** Kinds that are missing, that the reader may not list, or has not listed yet: none of their objects is known. */
-  readonly notListed?: readonly ClusterKind[] | undefined;
+  readonly notListed?: readonly ClusterKind[];
   /** Those of `notListed` that the reader has not listed yet, but may list. */
-  readonly pending?: readonly ClusterKind[] | undefined;
+  readonly pending?: readonly ClusterKind[];
   /** Absent if the reader looked at nodes and pods only. */
   readonly installation?: Installation | undefined;
 }
@@ -44,7 +44,6 @@ export const resourceNames: Readonly<Record<ClusterKind, string>> = {
 /** For reports that have no answer without pods. */
 export type ClusterObjectsWithPods = ClusterObjects & { readonly pods: readonly Pod[] };
 
-/** What is installed in the cluster. */
 export interface Installation {
   readonly namespace: string;
   /** The annotation joulie.io/stop is set. */
@@ -55,7 +54,7 @@ export interface Installation {
   /** The Lease of the operator and the time since its renewal; absent if there is none. */
   readonly operatorLease?: { readonly holder: string | undefined; readonly age: Milliseconds | undefined } | undefined;
   /** A demo, whose time passes up to 600 times as fast: between two renewals its Lease looks hours old. */
-  readonly isDemo?: boolean | undefined;
+  readonly isDemo?: boolean;
   /** What could not be read, and why. */
   readonly unreadable: readonly string[];
 }
@@ -63,7 +62,6 @@ export interface Installation {
 /** What the chart installs a program as. The agent is a DaemonSet, or with `agent.mode=pool` a StatefulSet. */
 export type WorkloadKind = "Deployment" | "DaemonSet" | "StatefulSet";
 
-/** A program of the installation. */
 export interface InstalledWorkload {
   /** Its component: operator, agent, extender, power, … */
   readonly program: string;

@@ -24,7 +24,7 @@ export interface DeviceReading {
 
 export interface NodeReading {
   readonly cpu: DeviceReading;
-  readonly gpu?: DeviceReading | undefined;
+  readonly gpu?: DeviceReading;
 }
 
 /** A device draws a little less than its cap even if the cap holds it back: sensors and control loops are not exact. */

@@ -81,10 +81,7 @@ type Column = (typeof columns)[number];
 type Row = Record<Column, number>;
 const emptyRow = (): Row => Object.fromEntries(columns.map((column) => [column, 0])) as Row;
 
-/**
- * Adds samples up to joules: those used, by node and class, and those not used compared with the counterfactual. A sample holds
- * until the next one. Adding takes one pass over the nodes, and the account has one row per node.
- */
+/** Adds samples up to joules, used and not used, by node and class. A sample holds until the next one. */
 export class EnergyAccount {
   readonly #rows = new Map<string, Row>();
   #from: Instant | undefined;
@@ -192,7 +189,6 @@ export class EnergyAccount {
     return this.#to;
   }
 
-  /** The number of rows. */
   get size(): number {
     return this.#rows.size;
   }

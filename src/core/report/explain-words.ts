@@ -46,8 +46,8 @@ function headroomWords(terms: ScoredBreakdown, score: number): string {
     `${points(terms.headroomScore * 0.7)} for ${Math.round(terms.headroomScore)} % of the power budget left`,
     `${points(terms.coolingTerm)} for cooling`,
   ];
-  if (terms.trendBonus !== 0)
-    parts.push(`${points(terms.trendBonus)} for ${terms.trendBonus > 0 ? "falling" : "rising"} power`);
+  const trend = terms.trendBonus > 0 ? "falling" : "rising";
+  if (terms.trendBonus !== 0) parts.push(`${points(terms.trendBonus)} for ${trend} power`);
   if (terms.profileBonus !== 0) parts.push(`${points(terms.profileBonus)} because standard pods prefer eco nodes`);
   if (terms.pressureRelief !== 0)
     parts.push(`${points(terms.pressureRelief)} to keep performance nodes free for performance pods`);
@@ -103,23 +103,20 @@ export function summaryInWords(explanation: PlacementExplanation): readonly stri
     return [
       `The pod is on ${boundTo}. By what is known now it would not be placed there again: ${verdictInWords(chosen)[0] ?? ""}`,
     ];
-  if (formula === "unknown")
-    return [
-      feasible.length === 1
-        ? `${boundTo} is the only node that takes the pod.`
-        : `${boundTo} is one of ${feasible.length} nodes that take the pod.`,
-    ];
+  if (formula === "unknown" && feasible.length === 1) return [`${boundTo} is the only node that takes the pod.`];
+  if (formula === "unknown") return [`${boundTo} is one of ${nodesThatTake(feasible)} the pod.`];
   const better = feasible.filter(({ total }) => total > chosen.total);
   const equal = feasible.filter(({ total }) => total === chosen.total);
   const [best] = feasible;
   const criterion = formula === "energy" ? "adds the fewest joules there" : "leaves the most room in the power budget";
   if (better.length === 0 && equal.length === 1)
     return [
-      `${boundTo} ranks first of ${counted(feasible.length, "node")} that ${feasible.length === 1 ? "takes" : "take"} the pod${criterionText(chosen, feasible, criterion)}.`,
+      `${boundTo} ranks first of ${nodesThatTake(feasible)} the pod${criterionText(chosen, feasible, criterion)}.`,
     ];
   if (better.length === 0)
     return [
-      `${boundTo} ranks first of ${feasible.length} nodes that take the pod, with ${equal.length - 1} equal ${equal.length === 2 ? "node" : "nodes"}. kube-scheduler draws one of them.`,
+      `${boundTo} ranks first of ${nodesThatTake(feasible)} the pod, with ${equal.length - 1} equal ` +
+        `${equal.length === 2 ? "node" : "nodes"}. kube-scheduler draws one of them.`,
     ];
   return [
     `${boundTo} ranks ${ordinal(better.length + 1)} of ${feasible.length} nodes now; ${best?.node} ranks first.`,
@@ -137,17 +134,23 @@ function criterionText(chosen: NodeVerdict, feasible: readonly NodeVerdict[], cr
   return ": kube-scheduler's own points decide among nodes with the same score of Joulie";
 }
 
+const nodesThatTake = ({ length }: readonly NodeVerdict[]): string =>
+  length === 1 ? "1 node that takes" : `${length} nodes that take`;
+
 function pendingWords(
   nodes: readonly NodeVerdict[],
   feasible: readonly NodeVerdict[],
   formula: PlacementExplanation["formula"],
 ): readonly string[] {
   const [best] = feasible;
-  if (best !== undefined)
+  if (best !== undefined) {
+    const takes = feasible.length === 1 ? "takes" : "take";
+    const rank = formula === "unknown" ? "" : `; ${best.node} ranks first`;
     return [
-      `The pod has no node yet. ${feasible.length} of ${counted(nodes.length, "node")} ${feasible.length === 1 ? "takes" : "take"} it${formula === "unknown" ? "" : `; ${best.node} ranks first`}.`,
+      `The pod has no node yet. ${feasible.length} of ${counted(nodes.length, "node")} ${takes} it${rank}.`,
       "If it waits longer than some seconds, a check that Joulie does not know keeps it back: kubectl describe pod shows kube-scheduler's reason.",
     ];
+  }
   const rejected = nodes.filter(({ rejection }) => rejection !== undefined);
   const blocked = nodes.filter(({ blockers }) => blockers.length > 0);
   const onlyJoulie = rejected.filter(({ blockers }) => blockers.length === 0);

@@ -40,8 +40,8 @@ export interface ExplainSettings {
   /** Present with SCORING=energy. */
   readonly energy?: EnergySettings | undefined;
   /** False if nothing says how the extender scores: then only what keeps the pod off nodes is explained. */
-  readonly isFormulaKnown?: boolean | undefined;
-  readonly hardware?: HardwareViewOptions | undefined;
+  readonly isFormulaKnown?: boolean;
+  readonly hardware?: HardwareViewOptions;
   /** `weight` of the extender in kube-scheduler's configuration. */
   readonly extenderWeight: number;
   /** kube-scheduler's own plugins: as by default, or as `joulie scheduler-config --energy` sets them. */
@@ -144,11 +144,16 @@ export function explainPlacement(
     workloadClass,
     cpuCores: scored.demand.cpuCores,
     gpus: Object.fromEntries(scored.demand.gpus),
-    formula: settings.isFormulaKnown === false ? "unknown" : settings.energy === undefined ? "headroom" : "energy",
+    formula: formulaOf(settings),
     batch,
     boundTo: pod.spec?.nodeName || undefined,
     nodes: verdicts.toSorted(settings.isFormulaKnown === false ? byName : byRank),
   };
+}
+
+function formulaOf(settings: ExplainSettings): PlacementExplanation["formula"] {
+  if (settings.isFormulaKnown === false) return "unknown";
+  return settings.energy === undefined ? "headroom" : "energy";
 }
 
 const byName = (one: NodeVerdict, other: NodeVerdict): number =>
@@ -232,10 +237,10 @@ function kubePointsOf(
   profile: ExplainSettings["kubeProfile"],
 ): number {
   const node = kubeResources(allocatable);
-  const asked = kubeResources(fitRequests(pod).requests);
+  const asked = kubeResources(fitRequests(pod));
   let assumed = { milliCpu: 0, memory: 0 };
   for (const other of pods) {
-    const { milliCpu, memory } = nonZeroRequests(kubeResources(fitRequests(other).requests));
+    const { milliCpu, memory } = nonZeroRequests(kubeResources(fitRequests(other)));
     assumed = { milliCpu: assumed.milliCpu + milliCpu, memory: assumed.memory + memory };
   }
   if (profile === "energy") return allocationScore(node, assumed, nonZeroRequests(asked), "MostAllocated");

@@ -1,6 +1,12 @@
 import type { Labels, Node, NodeTaint, Pod } from "../api/index.ts";
-import { fitRequests, nodeConstraintOf, type ResourceTotals, selectsNode, untoleratedTaint } from "../demand/index.ts";
-import { parseQuantity } from "../units/index.ts";
+import {
+  allocatableOf,
+  fitRequests,
+  nodeConstraintOf,
+  type ResourceTotals,
+  selectsNode,
+  untoleratedTaint,
+} from "../demand/index.ts";
 import { counted } from "./problem.ts";
 
 /** The resources of a node, and what its pods have reserved. */
@@ -16,20 +22,9 @@ export function reservationsOf(node: Node, pods: Iterable<Pod>): NodeReservation
   let count = 0;
   for (const pod of pods) {
     count++;
-    for (const [resource, amount] of fitRequests(pod).requests)
-      requested.set(resource, (requested.get(resource) ?? 0) + amount);
+    for (const [resource, amount] of fitRequests(pod)) requested.set(resource, (requested.get(resource) ?? 0) + amount);
   }
   return { allocatable, requested, pods: count };
-}
-
-/** The resources that a node offers to pods. */
-export function allocatableOf({ status }: Node): ResourceTotals {
-  const totals = new Map<string, number>();
-  for (const [resource, text] of Object.entries(status?.allocatable ?? status?.capacity ?? {})) {
-    const parsed = parseQuantity(String(text));
-    if (parsed.ok) totals.set(resource, parsed.value);
-  }
-  return totals;
 }
 
 /** Quantities are multiples of one billionth. */
@@ -60,7 +55,7 @@ export function kubeBlockers(pod: Pod, node: Node, reservations: NodeReservation
   const { allocatable, requested, pods } = reservations;
   const most = allocatable.get("pods");
   if (most !== undefined && pods + 1 > most) found.push(`the node runs ${pods} pods, the most it takes`);
-  for (const [resource, amount] of fitRequests(pod).requests) {
+  for (const [resource, amount] of fitRequests(pod)) {
     if (!(amount > 0)) continue;
     const free = (allocatable.get(resource) ?? 0) - (requested.get(resource) ?? 0);
     if (amount > free + ROUNDING)

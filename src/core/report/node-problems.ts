@@ -211,10 +211,7 @@ export function nodeProblems(
   });
 }
 
-/**
- * Nodes that joined the cluster or woke less than this time ago. The operator and the agent need a moment there, and the receipts
- * of a node that woke are from before it slept.
- */
+/** Nodes that joined or woke less than this time ago: operator and agent need a moment there, and receipts are old. */
 function startedWithin({ nodes, twins, now }: ClusterObjects, limit: Milliseconds): ReadonlySet<string> {
   const isRecent = (time: string | undefined): boolean => {
     const at = parseInstant(time);

@@ -10,7 +10,7 @@ import {
   type Profile,
   type SchedulableClass,
 } from "../api/index.ts";
-import { fitRequests, podRequests, podSummaryOf, type WorkloadClass } from "../demand/index.ts";
+import { allocatableOf, fitRequests, podRequests, podSummaryOf, type WorkloadClass } from "../demand/index.ts";
 import { type Eligibility, eligibilityOf, isTwinOf, pinFrom, pinnedUntil } from "../policy/index.ts";
 import {
   between,
@@ -25,7 +25,6 @@ import {
   watts,
 } from "../units/index.ts";
 import type { ClusterObjects, ReportSettings } from "./cluster-objects.ts";
-import { allocatableOf } from "./kube-checks.ts";
 
 /** What the agent last did to one device. */
 export interface ControlReceipt {
@@ -41,7 +40,7 @@ export interface ControlReceipt {
 /** A cap of the target, in watts or in percent of the maximum. */
 export interface DeviceCap {
   readonly watts?: Watts | undefined;
-  readonly percent?: Percent | undefined;
+  readonly percent?: Percent;
   /** The limit that it comes from: profile, slowdown, pin; undefined if an older operator wrote it. */
   readonly limit?: string | undefined;
 }
@@ -105,7 +104,6 @@ export interface NodeSummary {
   readonly allocation: Allocation;
 }
 
-/** Summaries of all nodes in the order of the nodes. */
 export function summarizeNodes(objects: ClusterObjects, settings: ReportSettings): NodeSummary[] {
   const byNode = objects.pods && podsOfNodes(objects.pods);
   return objects.nodes.map((node) =>
@@ -113,7 +111,6 @@ export function summarizeNodes(objects: ClusterObjects, settings: ReportSettings
   );
 }
 
-/** Active pods by the node that they are bound to. */
 export function podsOfNodes(pods: Iterable<Pod>): ReadonlyMap<string, readonly Pod[]> {
   const byNode = new Map<string, Pod[]>();
   for (const pod of pods) {
@@ -148,7 +145,8 @@ export function summarizeNode(
   const schedulableClass = classOf(twin);
   const isAsleep = schedulableClass === "asleep";
   // The last reading of a machine that is off is history, and so is that of a twin that the operator does not refresh.
-  const drawn = status?.power?.state === "off" ? watts(0) : stale ? undefined : measured?.measuredNodePowerW;
+  let drawn = stale ? undefined : measured?.measuredNodePowerW;
+  if (status?.power?.state === "off") drawn = watts(0);
   const budget = measured?.nodeCappedPowerW;
   const allocation = allocationOf(node, pods);
   return {
@@ -231,7 +229,7 @@ function allocationOf(node: Node, pods: readonly Pod[] | undefined): Allocation 
   let cpus = 0;
   let gpus = 0;
   for (const pod of pods) {
-    const asked = podRequests(fitRequests(pod).requests);
+    const asked = podRequests(fitRequests(pod));
     cpus += asked.amounts.get("cpu") ?? 0;
     gpus += asked.gpus;
   }

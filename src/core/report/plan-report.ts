@@ -107,10 +107,7 @@ function changeOf({
 const kindOf = (planned: Profile): "promote" | "demote" => (planned === "performance" ? "promote" : "demote");
 const stateWord = { ActivePerformance: "performance", DrainingPerformance: "draining", ActiveEco: "eco" } as const;
 
-/**
- * What the power program does next, and what the operator asks it for next. A plan with sleep has the operator's wish; without it the
- * wish is the one that the NodeTwin publishes.
- */
+/** What the power program does next. Without a sleep plan the operator's wish is the one that the NodeTwin publishes. */
 function powerChangeOf({ name, twin, spec }: ChangingNode, sleep: SleepPlan | undefined): PlannedChange | undefined {
   const published = twin?.spec.power;
   const power = sleep === undefined ? published : spec.power;

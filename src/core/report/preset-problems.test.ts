@@ -59,6 +59,11 @@ describe("presetProblems", () => {
     expect(found(all(preset, own as never))).toEqual([expect.stringContaining(what)]);
   });
 
+  it("PRE-05 clears the values of the chart that override the preset", () => {
+    const [problem] = presetProblems(all("energy-sleep", { agent: { SIMULATE_ONLY: "true" } }));
+    expect(problem?.command).toContain("--set preset=PRESET,mode=,sleep.mode=");
+  });
+
   it("ignores programs of a version without presets", () => {
     const without = installed({ operator: { POLICY_TYPE: "fit_aware_v1" } });
     expect(found(without)).toEqual([]);

@@ -23,7 +23,7 @@ export function presetProblems({ programs, namespace }: Installation): ClusterPr
     nodes: [],
     what,
     meaning,
-    command: `helm upgrade joulie CHART --namespace ${namespace} --reset-then-reuse-values --set preset=PRESET`,
+    command: `helm upgrade joulie CHART --namespace ${namespace} --reset-then-reuse-values --set preset=PRESET,mode=,sleep.mode=`,
   }));
 }
 

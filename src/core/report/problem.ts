@@ -14,9 +14,7 @@ export interface ClusterProblem {
   readonly nodes: readonly string[];
   /** What happened. */
   readonly what: string;
-  /** What it means. */
   readonly meaning: string;
-  /** The command that helps. */
   readonly command: string;
 }
 

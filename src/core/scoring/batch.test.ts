@@ -123,7 +123,7 @@ describe("batchOf", () => {
       { cap: 1e308, drawn: 0, trend: 1e308 },
       { cap: 1e308, drawn: 1e308, trend: -1e308 },
     );
-    expect(clusterTrend).toBe(Number.POSITIVE_INFINITY);
+    expect(clusterTrend).toBe(Infinity);
     expect(perfPressure).toBe(100);
   });
 });

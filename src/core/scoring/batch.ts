@@ -32,10 +32,7 @@ export const isFresh = (twin: TwinState, now: Instant, threshold: Milliseconds):
 export const currentHeadroom = ({ power, predictedHeadroom }: TwinState): Percent | undefined =>
   power === undefined ? predictedHeadroom : headroomScore(power.budget, power.drawn, watts(0));
 
-/**
- * Sums over every fresh twin of the cluster, in the given order, whether it is a candidate or not. So the pressure does not
- * depend on the candidates of the request.
- */
+/** Sums over every fresh twin of the cluster, whether it is a candidate or not. */
 export function batchOf(
   twins: Iterable<TwinState | undefined>,
   now: Instant,

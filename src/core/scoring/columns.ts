@@ -31,7 +31,6 @@ function doubledColumn(column: Float64Array): Float64Array<ArrayBuffer> {
   return longer;
 }
 
-/** Doubles every column of a table. */
 export function growColumns(table: object): void {
   for (const [name, column] of Object.entries(table))
     if (column instanceof Float64Array) Object.assign(table, { [name]: doubledColumn(column) });

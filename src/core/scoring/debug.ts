@@ -9,7 +9,7 @@ import { twinStateOf } from "./twin-state.ts";
 export interface DebuggedNode {
   readonly name: string;
   readonly twin?: NodeTwinStatus | undefined;
-  readonly hardware?: HardwareView | undefined;
+  readonly hardware?: HardwareView;
 }
 
 /** The entry of a node in `GET /debug/scoring`, without a pod. Unknown values are null, never 0. */

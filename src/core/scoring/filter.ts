@@ -48,7 +48,6 @@ export function rejectionCode(
   return profileLabel === "eco" ? LABELLED_ECO : 0;
 }
 
-/** The pod that asks for a node. */
 export interface AskingPod {
   readonly uid: string | undefined;
   readonly isOfNode: boolean;
@@ -60,11 +59,10 @@ export interface AskingPod {
   readonly now: Instant;
 }
 
-/** The priority of system-cluster-critical. */
 const SYSTEM_CRITICAL = 2_000_000_000;
 
 export function askingPodOf(pod: Pod, now: Instant): AskingPod {
-  const { requests } = fitRequests(pod);
+  const requests = fitRequests(pod);
   return {
     uid: pod.metadata?.uid,
     isOfNode: isOfNode(pod),

@@ -79,7 +79,7 @@ describe("trend", () => {
     [500.001, true],
     [-500.001, true],
     [0, false],
-    [Number.POSITIVE_INFINITY, true],
+    [Infinity, true],
   ])("SCH-27 treats a cluster trend of %d W/min as a burst: %s", (clusterTrend, burst) => {
     expect(isBurst(wattsPerMinute(clusterTrend))).toBe(burst);
     expect(bonus(12, clusterTrend)).toBe(burst ? -6 : -2);
@@ -136,7 +136,7 @@ describe("pressure", () => {
     [250, 2, 100],
     [200, 2, 100],
     [-50, 1, 0],
-    [Number.POSITIVE_INFINITY, 3, 100],
+    [Infinity, 3, 100],
   ])("X-33 averages congestion %d over %d nodes within [0, 100]: %d", (congestion, nodes, pressure) => {
     expect(perfPressure(congestion, nodes)).toBe(pressure);
   });
@@ -152,8 +152,8 @@ describe("the final score", () => {
     [0, 0],
     [100, 100],
     [100.001, 100],
-    [Number.NEGATIVE_INFINITY, 0],
-    [Number.POSITIVE_INFINITY, 100],
+    [-Infinity, 0],
+    [Infinity, 100],
     [41.1667, 41.1667],
   ])("SCH-36 clamps %d to %d", (raw, clamped) => {
     expect(clampScore(raw)).toBe(clamped);

@@ -75,7 +75,7 @@ function randomDemand(c: Chance): PodDemand {
   if (c.often(0.5)) gpus.set(c.pick(["nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915"]), c.pick([1, 2, 8, 16]));
   if (c.often(0.15))
     gpus.set(c.pick(["nvidia.com/mig-1g.5gb", "nvidia.com/gpu.shared", "gpu.intel.com/xe"]), c.pick([1, 3]));
-  return { cpuCores: c.often(0.9) ? c.below(64) / 2 : c.pick([0, 1e308, Number.NaN, -1, 512]), gpus, unreadable: [] };
+  return { cpuCores: c.often(0.9) ? c.below(64) / 2 : c.pick([0, 1e308, Number.NaN, -1, 512]), gpus };
 }
 
 const randomSettings = (c: Chance): ScoringSettings => ({

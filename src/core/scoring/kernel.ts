@@ -34,8 +34,6 @@ export class ScoringKernel extends ScoringNodeTable {
     standard: new Float64Array(classesByCode.length),
     performance: new Float64Array(classesByCode.length),
   };
-  readonly #oneSlot = new Int32Array(1);
-  readonly #oneScore = new Int16Array(1);
 
   constructor(settings: ScoringSettings) {
     super(settings.facilityMetrics);
@@ -76,12 +74,6 @@ export class ScoringKernel extends ScoringNodeTable {
       this.labelOn(slot, this.#settings.nodeLabels.powerProfile),
       this.labelOn(slot, this.#settings.nodeLabels.draining),
     );
-  }
-
-  score(slot: number, demand: PodDemand, workloadClass: WorkloadClass): number {
-    this.#oneSlot[0] = slot;
-    this.scoreMany(this.#oneSlot, demand, workloadClass, this.#oneScore);
-    return this.#oneScore[0] as number;
   }
 
   /**
@@ -157,7 +149,6 @@ export class ScoringKernel extends ScoringNodeTable {
   }
 }
 
-/** The column with the number of boards per unit of this pod's GPUs. */
 function columnOf(gpus: PodDemand["gpus"]): number {
   if (gpus.size > 1) return perNodeColumn;
   for (let column = 0; column < columnResources.length; column++) {

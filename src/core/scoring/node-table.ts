@@ -46,11 +46,6 @@ export class ScoringNodeTable {
     return this.#slots.end;
   }
 
-  /** Number of known nodes. */
-  get size(): number {
-    return this.#slots.size;
-  }
-
   upsertTwin(name: string, status: NodeTwinStatus | undefined): void {
     const slot = this.#update(name, { hasTwin: status !== undefined });
     if (slot >= 0) this.columns.writeTwin(slot, status && twinStateOf(status), this.#facilityMetrics);

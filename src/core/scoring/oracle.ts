@@ -31,7 +31,6 @@ export interface ScoredPod {
   readonly workloadClass: WorkloadClass;
 }
 
-/** A candidate node with what the extender knows about it. */
 export interface CandidateNode {
   readonly twin?: TwinState | undefined;
   readonly hardware?: HardwareView | undefined;
@@ -101,7 +100,6 @@ export function scoreNode(pod: ScoredPod, node: CandidateNode, batch: Batch, set
   };
 }
 
-/** The watts that the pod would add to this node. */
 export const marginalOn = (pod: ScoredPod, node: CandidateNode, settings: ScoringSettings): MarginalWatts =>
   pueWeighted(marginalWattsOn(pod, node, settings.coefficients), node.twin?.pue, settings.facilityMetrics);
 

@@ -68,7 +68,6 @@ describe("for any node and pod", () => {
   const demand = (cpuCores: number, gpus: number): ScoredPod["demand"] => ({
     cpuCores,
     gpus: new Map(gpus > 0 ? [["nvidia.com/gpu", gpus]] : []),
-    unreadable: [],
   });
 
   it("SCH-36 X-21 the score is a whole number from 0 to 100", () => {

@@ -60,9 +60,7 @@ function classOf(status: NodeTwinStatus): KnownClass | undefined {
 const hasWokenSince = ({ power, lastUpdated }: NodeTwinStatus): boolean =>
   Date.parse(power?.since ?? "") > Date.parse(lastUpdated ?? "");
 
-/**
- * Without a positive budget or without a reading the node counts as not measured, and its trend is ignored too.
- */
+/** Without a positive budget or a reading the node is not measured, and its trend is ignored too. */
 function measuredPower(block: NodeTwinStatus["powerMeasurement"]): MeasuredPower | undefined {
   const drawn = finite(block?.measuredNodePowerW);
   const budget = finite(block?.nodeCappedPowerW);

@@ -67,10 +67,7 @@ export class Placement {
     return placed;
   }
 
-  /**
-   * For pods that fit on paper but wait without a visible reason: one more node after each `step`, each time another one. After
-   * `MAX_TRIES` the constraint is one that no node satisfies.
-   */
+  /** For pods that wait without a visible reason: another node after each `step`, at most `MAX_TRIES`. */
   tryOthers(groups: readonly UnexplainedWait[], step: Milliseconds, now: Instant): void {
     for (const { group, since } of groups) {
       const { requests, nodes, count } = group;

@@ -74,7 +74,7 @@ function pod(
     constraint: "general",
     workloadClass: "standard",
     performanceSensitive: false,
-    demand: { cpuCores: cores, gpus: new Map(), unreadable: [] },
+    demand: { cpuCores: cores, gpus: new Map() },
     requests: podRequests(new Map([["cpu", cores], ...(gpus > 0 ? [["nvidia.com/gpu", gpus] as const] : [])])),
     nodes: constraint,
     createdAt: instant(NOW - waited * 1000),

@@ -55,15 +55,13 @@ export interface SleepResult {
 }
 
 export interface SleepInput {
-  /** All nodes of the cluster. */
   readonly nodes: readonly SleepNode[];
   readonly pods: Iterable<PodSummary>;
   /** Whether pods can be read. */
   readonly current: boolean;
   /** Arrivals of pods of all classes. Without it there is no reserve. */
-  readonly arrivals?: ArrivalHistory | undefined;
+  readonly arrivals?: ArrivalHistory;
   readonly settings: SleepSettings;
-  /** The memory of the last plan. */
   readonly memory: SleepMemory;
   readonly now: Instant;
 }
@@ -244,10 +242,7 @@ function wakeSurplusOfZones(nodes: readonly SleepNode[], placement: Placement, {
   }
 }
 
-/**
- * As much of a zone is asleep as may be, and a node that draws far more could sleep: wakes a node that draws little in its place. Nodes that
- * wake already leave their places free.
- */
+/** Wakes a node that draws little in place of one that draws far more, where as much of a zone is asleep as may be. */
 function swapInZones(
   nodes: readonly SleepNode[],
   placement: Placement,

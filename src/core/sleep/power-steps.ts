@@ -44,11 +44,10 @@ type SleepStep = Extract<OperationStep, "taint" | "count" | "shutdown" | "force"
 type WakeStep = Extract<OperationStep, "on" | "ready" | "untaint">;
 
 interface OperationFacts {
-  /** Whether the Node exists. */
   readonly exists: boolean;
   readonly sinceStep: Milliseconds;
   /** What the switch says; undefined until it was read. */
-  readonly machine?: SwitchState | undefined;
+  readonly machine?: SwitchState;
 }
 
 /** What is known of a node that goes to sleep. */

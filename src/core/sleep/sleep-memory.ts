@@ -3,10 +3,7 @@ import type { SleepNode } from "./sleep-node.ts";
 
 type Times = ReadonlyMap<string, Instant>;
 
-/**
- * What a sleep plan remembers from pass to pass. After a restart, and in a new term, every node counts as empty from then on, so
- * nothing sleeps too early.
- */
+/** Remembered from pass to pass. After a restart every node counts as empty from then on, so nothing sleeps too early. */
 export interface SleepMemory {
   /** Nodes that are on and have no pods, and since when, by uid. */
   readonly emptySince: Times;

@@ -71,10 +71,7 @@ export interface DevicePower {
   readonly gpu: Watts;
 }
 
-/**
- * The maximum power of the node without caps. A node without GPUs has 0 W of GPU power. Implausible values make the result
- * undefined.
- */
+/** The maximum power without caps; undefined for implausible values. */
 export function maxPowerOf({ cpu, gpu }: PowerEnvelope): DevicePower | undefined {
   const cpuMax = cpu.sockets * cpu.maxWattsPerSocket;
   const gpuMax = gpu === undefined ? 0 : gpu.count * gpu.maxWatts;

@@ -70,7 +70,7 @@ describe("ambientOf", () => {
     expect(ambientOf(celsius(Number.NaN), celsius(22))).toBe(22);
   });
 
-  it.each([undefined, Number.NaN, Number.POSITIVE_INFINITY])("X-79 returns 20 °C for a reading of %s", (reading) => {
+  it.each([undefined, Number.NaN, Infinity])("X-79 returns 20 °C for a reading of %s", (reading) => {
     expect(ambientOf(reading as Celsius | undefined, reading as Celsius | undefined)).toBe(20);
     expect(baselineAmbient).toBe(20);
   });

@@ -51,7 +51,6 @@ export function ambientOf(zone: Celsius | undefined, site: Celsius | undefined):
   return [zone, site].find((reading) => reading !== undefined && Number.isFinite(reading)) ?? baselineAmbient;
 }
 
-/** IT power and cooling power of a zone or site. */
 export interface FacilityPower {
   readonly it?: Watts | undefined;
   readonly cooling?: Watts | undefined;

@@ -29,7 +29,7 @@ describe("staticEstimate", () => {
     expect(staticEstimate(cpuOnly, watts(900), watts(0))).toBe(0);
   });
 
-  it.each([Number.NaN, -1000, Number.POSITIVE_INFINITY])("X-31 is missing if the pod power is %d W", (pods) => {
+  it.each([Number.NaN, -1000, Infinity])("X-31 is missing if the pod power is %d W", (pods) => {
     expect(staticEstimate(cpuOnly, watts(pods), watts(480))).toBeUndefined();
   });
 });
@@ -103,7 +103,7 @@ describe("utilizationEstimate", () => {
     expect(utilizationEstimate(withGpus, 1, watts(300), watts(700))).toBe(700);
   });
 
-  it.each([Number.NaN, Number.POSITIVE_INFINITY])("X-31 is missing at a utilisation of %d", (load) => {
+  it.each([Number.NaN, Infinity])("X-31 is missing at a utilisation of %d", (load) => {
     expect(utilizationEstimate(cpuOnly, load, none, undefined)).toBeUndefined();
   });
 

@@ -4,9 +4,9 @@ import { isNonNegative, type Watts, watts } from "../units/index.ts";
 /** The hardware properties that estimates need; a HardwareView has them. */
 export interface LoadEnvelope {
   readonly cpu: Pick<HardwareView["cpu"], "idleWatts" | "defaultWatts"> & {
-    readonly curve?: LoadCurve | undefined;
+    readonly curve?: LoadCurve;
   };
-  readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts"> | undefined;
+  readonly gpu?: Pick<NonNullable<HardwareView["gpu"]>, "count" | "idleWatts">;
 }
 
 const gpuIdle = ({ gpu }: LoadEnvelope): number => (gpu === undefined ? 0 : gpu.count * gpu.idleWatts);

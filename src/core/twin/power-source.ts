@@ -8,9 +8,9 @@ export interface PowerReading {
   readonly source: PowerSource;
   readonly at: Instant;
   /** Part of `power`: the boards, estimated because the source does not read them. */
-  readonly estimatedGpus?: Watts | undefined;
+  readonly estimatedGpus?: Watts;
   /** Power of the whole server, read by a meter. */
-  readonly server?: Watts | undefined;
+  readonly server?: Watts;
 }
 
 /** OPERATOR_NODE_POWER_SOURCE. */
@@ -43,10 +43,7 @@ export function choosePowerReading(mode: PowerSourceMode, readings: PowerReading
   return undefined;
 }
 
-/**
- * The longest interval between two power reports of an agent, even if nothing changed.
- * docs/design/0014-heartbeats-at-rest.md explains the value.
- */
+/** The longest interval between two power reports of an agent, see docs/design/0014-heartbeats-at-rest.md. */
 export const agentHeartbeat = milliseconds(190_000);
 
 /** How long the operator uses an agent's reading. With a longer agent interval the node is not measured in between. */

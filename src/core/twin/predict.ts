@@ -19,21 +19,21 @@ export interface TwinInput {
   readonly hardware: PowerEnvelope;
   readonly caps: EffectiveCaps;
   /** The node's state as the guard published it. */
-  readonly schedulableClass?: SchedulableClass | undefined;
-  readonly density?: number | undefined;
-  readonly slowdown?: Percent | undefined;
-  readonly ambient?: Celsius | undefined;
+  readonly schedulableClass?: SchedulableClass;
+  readonly density?: number;
+  readonly slowdown?: Percent;
+  readonly ambient?: Celsius;
   /** Total power of all nodes on the node's supply (see `supplyTotals`). */
   readonly supplyTotal?: Watts | undefined;
-  readonly pue?: number | undefined;
+  readonly pue?: number;
   /** The node's power, measured or estimated; it reflects the node's workloads. */
   readonly reading?: PowerReading | undefined;
-  readonly trend?: WattsPerMinute | undefined;
+  readonly trend?: WattsPerMinute;
 }
 
 export interface TwinModel {
   readonly cooling: CoolingModel;
-  readonly rackCapacity?: Watts | undefined;
+  readonly rackCapacity?: Watts;
 }
 
 export type TwinOutput = Pick<
@@ -65,10 +65,7 @@ export const headroom = ({ cpuPct, gpuPct }: EffectiveCaps, coolingStress: Perce
 /** hardwareDensityScore: up to 1 for the CPUs plus up to 1 for the GPUs. */
 const MAX_DENSITY = 2;
 
-/**
- * Predicts the status of one node from its own input only, so the cost is linear in the number of nodes. An invalid value is
- * omitted, because the API would reject the whole status.
- */
+/** Predicts a node from its own input only. An invalid value is omitted: the API would reject the whole status. */
 export function predictTwin(input: TwinInput, model: TwinModel = defaultModel): TwinOutput {
   const { hardware, caps, density, pue, slowdown } = input;
   const stress = stressOf(model, nodePower(hardware, caps), input);

@@ -1,7 +1,6 @@
 import { isNonNegative, isPositive, type Percent, type Watts, watts } from "../units/index.ts";
 import { toScore } from "./cooling.ts";
 
-/** The capacity of a typical rack. */
 export const defaultRackCapacity = watts(50_000);
 
 /** Absent without a total or a capacity. */
@@ -39,6 +38,7 @@ export function supplyTotals(
   return (rack = "") => {
     const reading = rack === "" ? undefined : rackReadings.get(rack);
     const sum = sums.get(rack);
-    return isPositive(reading) ? reading : sum === undefined ? undefined : watts(sum);
+    if (isPositive(reading)) return reading;
+    return sum === undefined ? undefined : watts(sum);
   };
 }

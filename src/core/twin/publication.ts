@@ -53,10 +53,7 @@ const ofStatus = {
 
 const ofCaps = { cpuPct: positive(tenths), gpuPct: positive(tenths) } as const;
 
-/**
- * The status as the operator publishes it. Values are rounded for `kubectl get nodetwins`, since no meter or model is exact to
- * 15 digits. Rounding happens only here; all computations use exact values.
- */
+/** As the operator publishes it. Rounding happens only here; all computations use exact values. */
 export function roundForPublication(output: TwinOutput): TwinOutput {
   const { effectiveCapState, powerMeasurement } = output;
   const status = rounded(output, ofStatus);

@@ -9,10 +9,7 @@ export interface WallPower {
   readonly modelled: Watts;
 }
 
-/**
- * Power of the whole server: a meter's reading, else that of packages and boards and the model of the rest of the server.
- * Undefined without a reading.
- */
+/** A meter's reading, else that of packages and boards with the model of the rest of the server. */
 export function powerAtWall(model: NodePowerModel, measurement: PowerMeasurement | undefined): WallPower | undefined {
   const { source, serverPowerW: server, measuredNodePowerW: devices, estimatedGpuPowerW = 0 } = measurement ?? {};
   if (isPositive(server)) return { power: server, modelled: watts(0) };
@@ -31,12 +28,11 @@ export function offAtWall(model: NodePowerModel): WallPower {
 /** The empty server at the wall, by the model. */
 export const idleAtWall = (model: NodePowerModel): Watts => wallPower(model.idle, model.idle, restOfServerOf(model));
 
-/** What a meter of a node reads. */
 export interface MeterReading extends Omit<PowerReading, "power" | "estimatedGpus"> {
   /** Packages and boards, or packages alone. Absent if the meter reads the whole server only. */
-  readonly power?: Watts | undefined;
+  readonly power?: Watts;
   /** `power` is that of the packages; boards are not in it. */
-  readonly onlyCpus?: boolean | undefined;
+  readonly onlyCpus?: boolean;
 }
 
 /**

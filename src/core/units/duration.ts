@@ -52,7 +52,9 @@ export function formatDuration(length: Milliseconds): string {
   const whole = Math.trunc(size);
   const nanoseconds = BigInt(whole) * 1_000_000n + BigInt(Math.round((size - whole) * 1e6));
   if (nanoseconds === 0n) return "0s";
-  return (length < 0 ? "-" : "") + (nanoseconds < 1_000_000_000n ? belowSecond(nanoseconds) : fromSecond(nanoseconds));
+  const sign = length < 0 ? "-" : "";
+  if (nanoseconds < 1_000_000_000n) return sign + belowSecond(nanoseconds);
+  return sign + fromSecond(nanoseconds);
 }
 
 function belowSecond(nanoseconds: bigint): string {

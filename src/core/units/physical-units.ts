@@ -34,9 +34,7 @@ export const joulesFromMicrojoules = (microjoules: number): Joules => joules(mic
 /** A power in texts for people: at most `digits` decimals, no trailing zeros. */
 export const formatWatts = (value: number, digits = 3): string => `${Number(value.toFixed(digits))} W`;
 
-/** Energy of a constant power over a time. */
 export const energyOver = (power: Watts, time: Seconds): Joules => joules(power * time);
-/** Mean power of an energy over a time. */
 export const powerOver = (energy: Joules, time: Seconds): Watts => watts(energy / time);
 
 /** A duration for arithmetic with power and energy. */

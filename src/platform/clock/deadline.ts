@@ -83,10 +83,7 @@ export async function withDeadline<Result>(
   }
 }
 
-/**
- * Waits for the work, at most for `length`, and returns whether it ended in time. The work goes on. If it fails in time, this
- * rejects; if the signal aborts, this returns false.
- */
+/** Returns whether the work ended within `length`; false if the signal aborts. The work goes on. */
 export async function endsWithin(
   clock: Pick<Clock, "after">,
   length: Milliseconds,

@@ -1,14 +1,12 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { type Milliseconds, milliseconds } from "../../core/units/index.ts";
 
-/** Event-loop delay since the last reset. */
 export interface EventLoopDelayStats {
   readonly p50: Milliseconds;
   readonly p99: Milliseconds;
   readonly longest: Milliseconds;
 }
 
-/** Monitors the event-loop delay. */
 export interface EventLoopDelay {
   /** undefined until there is a sample. */
   read(): EventLoopDelayStats | undefined;

@@ -1,6 +1,6 @@
-export type { Clock, Timer, TimerOptions } from "./clock.ts";
+export type { Clock, Timer } from "./clock.ts";
 export { clockWithCalendar } from "./clock.ts";
-export { Deadline, type DeadlineOptions, endsWithin, withDeadline, withTimeLimit } from "./deadline.ts";
+export { Deadline, endsWithin, withDeadline, withTimeLimit } from "./deadline.ts";
 export { type EventLoopDelay, type EventLoopDelayStats, eventLoopDelay } from "./event-loop.ts";
 export { repeatEvery, waitUntil } from "./repeat.ts";
 export { ScaledClock } from "./scaled.ts";

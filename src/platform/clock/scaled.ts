@@ -94,10 +94,7 @@ export class ScaledClock implements Clock {
     await sleepOn(this, length, signal);
   }
 
-  /**
-   * The same clock for code that also waits for messages to arrive. Messages take real time, so every pause lasts at least
-   * `shortest` of real time. A pause of 0 stays 0.
-   */
+  /** For code that also waits for messages, which take real time: every pause but 0 lasts at least `shortest` of it. */
   patient(shortest: Milliseconds): Clock {
     const least = checkedTimerLength(shortest);
     const patient: Clock = {

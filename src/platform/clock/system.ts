@@ -4,7 +4,6 @@ import { type Clock, checkedTimerLength, sleepOn } from "./clock.ts";
 /** Node turns a longer timeout into one of 1 ms. */
 const MAX_TIMEOUT = 2 ** 31 - 1;
 
-/** The clock of the machine. */
 export const systemClock: Clock = {
   now: () => instant(Date.now()),
 

@@ -1,4 +1,4 @@
-export type { ListeningServer, ListenOptions } from "./api/http.ts";
-export { EmbeddedApi, type EmbeddedOptions } from "./embedded-api.ts";
-export { ExtenderClient, type ExtenderClientConfig } from "./scheduler/extender.ts";
+export type { ListeningServer } from "./api/http.ts";
+export { EmbeddedApi } from "./embedded-api.ts";
+export { ExtenderClient } from "./scheduler/extender.ts";
 export { Scheduler, type SchedulerOptions } from "./scheduler/scheduler.ts";

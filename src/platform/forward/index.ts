@@ -36,10 +36,7 @@ const MAX_TEXT = 4096;
 const SIGNALS = ["SIGINT", "SIGTERM"] as const;
 const READY = /Forwarding from 127\.0\.0\.1:(\d+) ->/;
 
-/**
- * Runs `kubectl port-forward` on a free port of loopback. kubectl authenticates as the user, and the API server asks for the right to
- * forward ports: nothing is open to others.
- */
+/** Runs `kubectl port-forward` on a free loopback port, with the user's credentials: nothing is open to others. */
 export function kubectlForwarder(options: KubectlForwardOptions): PortForwarder {
   const { clock, kubeconfig, context, kubectl = "kubectl", timeout = TIMEOUT } = options;
   return async ({ namespace, pod, port }) => {
@@ -107,10 +104,7 @@ function endWithProcess(child: ChildProcess, ended: Promise<void>): void {
 
 const lastLine = (text: string): string => text.trim().split("\n").at(-1) || "it ended without a message";
 
-/**
- * Keeps forwarded ports open for the next question: a command that prints every two seconds would start kubectl as often. A port
- * whose pod is gone is opened again.
- */
+/** Keeps forwarded ports open for the next question; one whose pod is gone is opened again. */
 export class ForwardCache {
   readonly #forward: PortForwarder;
   readonly #open = new Map<string, ForwardedPort>();

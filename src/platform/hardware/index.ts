@@ -1,13 +1,12 @@
 export { CpufreqBackend, type PolicyFrequency } from "./cpufreq/cpufreq-backend.ts";
-export { findGpuBackend, type GpuHost } from "./gpu/gpu-backends.ts";
-export type { GpuBackend, GpuBackendVendor, GpuBackendView, GpuCapBoard } from "./gpu/gpu-board.ts";
-export { type CpuFacts, type HostFacts, type HostRoots, hostFacts } from "./host/host-facts.ts";
-export { HostDirectory } from "./host/host-files.ts";
-export { type WrittenFile, writtenFiles } from "./host/written-files.ts";
+export { findGpuBackend } from "./gpu/gpu-backends.ts";
+export type { GpuCapBoard } from "./gpu/gpu-board.ts";
+export { HostDirectory } from "./host/host-directory.ts";
+export { type HostFacts, hostFacts } from "./host/host-facts.ts";
 export { HsmpBackend } from "./hsmp/hsmp-backend.ts";
 export { HsmpDevice, type HsmpDeviceOptions } from "./hsmp/hsmp-device.ts";
 export { HttpCapBackend, type HttpDeviceInfo, HttpThrottleBackend } from "./http/http-backends.ts";
-export { HttpControlClient, type HttpEndpoint, UnansweredCommands } from "./http/http-control.ts";
+export { HttpControlClient, UnansweredCommands } from "./http/http-control.ts";
 export { type HttpReading, readTelemetry } from "./http/http-readings.ts";
 export type * from "./port.ts";
 export { RaplBackend } from "./rapl/rapl-backend.ts";

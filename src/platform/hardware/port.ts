@@ -1,7 +1,6 @@
 import type { CapDevice, EnergyCounter, EnergyCounterSample, WriteOutcome } from "../../core/control/index.ts";
 import type { Milliseconds, Percent, Watts } from "../../core/units/index.ts";
 
-/** The device kind whose cap a backend enforces. */
 export type DeviceKind = "cpu" | "gpu";
 
 /**
@@ -19,7 +18,6 @@ export interface PowerCapBackend {
    * `discover` reports the locked boards. Never rejects.
    */
   proveWritable?(signal?: AbortSignal): Promise<void>;
-  /** Reads the board's current limit. */
   limit(id: string, signal?: AbortSignal): Promise<LimitReading>;
   /** Writes a limit and reads it back: `applied` = the board reports the new limit. */
   cap(id: string, limit: Watts, signal?: AbortSignal): Promise<WriteOutcome>;
@@ -43,13 +41,13 @@ export interface CapBoard {
   /** The accepted range. The journal, not this field, holds the original limit. */
   readonly device: CapDevice;
   /** Why the board does not respond. */
-  readonly lost?: string | undefined;
+  readonly lost?: string;
   /** Why the board can be read but not capped: a BIOS lock, a virtual function. */
   readonly locked?: string | undefined;
   /** The time over which the board averages power: a new cap takes effect only after it. */
   readonly averagingWindow?: Milliseconds | undefined;
   /** Findings for the user: an invalid range, a partitioning mode. */
-  readonly warnings?: readonly string[] | undefined;
+  readonly warnings?: readonly string[];
 }
 
 export type LimitReading =
@@ -78,7 +76,7 @@ export interface EnergyZoneSample {
   /** `package-0`. Each physical counter appears once, by its real path. */
   readonly zone: string;
   /** The id of the board that the zone belongs to, if it differs: dies with their own counters share one board. */
-  readonly board?: string | undefined;
+  readonly board?: string;
   readonly counter: EnergyCounter;
   readonly sample: EnergyCounterSample;
 }

@@ -4,21 +4,19 @@ import buildConnector from "undici/lib/core/connect.js";
 import Agent from "undici/lib/dispatcher/agent.js";
 import Pool from "undici/lib/dispatcher/pool.js";
 
-export { isLoopbackAddress, isLoopbackHost, sendsInTheClear } from "./loopback.ts";
-/**
- * The parts of undici that every program needs, imported by file. undici's index also loads fetch, caches, cookies, WebSockets,
- * proxies and mocks, which would take memory in the agent on every node. The version is pinned, and the tests of the clients in
- * ../kube and ../telemetry cover these imports.
- */
+export { isLoopbackHost, sendsInTheClear } from "./loopback.ts";
+
+// undici is imported file by file. Its index also loads fetch, caches, cookies, WebSockets, proxies and mocks, which would take
+// memory in the agent on every node. The version is pinned, and the tests of the clients in ../kube and ../telemetry cover it.
 export { Agent, buildConnector, Pool };
 export type PoolOptions = WholePool.Options;
 
 /** Sends one request over a pool or an agent. Resolves with the headers; the caller reads the body. */
 export async function send(
-  over: Pick<Dispatcher, "dispatch">,
+  dispatcher: Pick<Dispatcher, "dispatch">,
   options: Dispatcher.RequestOptions,
 ): Promise<Dispatcher.ResponseData> {
-  return request.call(over, options);
+  return request.call(dispatcher, options);
 }
 
 /** The text of a body; undefined if it is larger than `maxBytes`. */
@@ -33,7 +31,7 @@ export async function boundedText(body: AsyncIterable<Uint8Array>, maxBytes: num
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** Headers with one text each. Of a repeated header that is the first: a token or an address joined with its repetition is none. */
+/** The value of each header. A repeated header counts with its first value, because two tokens joined are no token. */
 export function headerTexts(headers: Dispatcher.ResponseData["headers"]): Readonly<Record<string, string>> {
   const texts: Record<string, string> = {};
   for (const name in headers) {

@@ -5,7 +5,7 @@ loopback.addSubnet("127.0.0.0", 8, "ipv4");
 loopback.addAddress("::1", "ipv6");
 
 /** Whether an IP address is a loopback address, including `::ffff:127.0.0.1`. */
-export function isLoopbackAddress(address: string): boolean {
+function isLoopbackAddress(address: string): boolean {
   if (isIPv4(address)) return loopback.check(address, "ipv4");
   return isIPv6(address) && loopback.check(address, "ipv6");
 }

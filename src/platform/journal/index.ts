@@ -1,3 +1,3 @@
 export type { JournalEntry, JournalKey } from "./entry.ts";
 export { type JournalFiles, journalFiles } from "./files.ts";
-export { Journal, type JournalOptions } from "./journal.ts";
+export { Journal } from "./journal.ts";

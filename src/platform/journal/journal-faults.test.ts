@@ -49,7 +49,7 @@ describe("a journal on a disk that fails temporarily", () => {
   it("keeps an unreadable file, accepts no new entries, and continues once the file is readable", async () => {
     const files = await filesWith("a", "b");
     const before = new Map(files.files);
-    files.readFault = { error: failing("EIO"), times: Number.POSITIVE_INFINITY };
+    files.readFault = { error: failing("EIO"), times: Infinity };
     const { boards, problems, journal, clock } = await open(files);
     expect(boards()).toEqual([]);
     expect(problems).toHaveLength(1);

@@ -22,7 +22,6 @@ const BACKOFF = { first: milliseconds(2000), longest: milliseconds(60_000) };
 /** The retries before the program exits, within the two seconds that it has. */
 const FLUSH_TRIES = 4;
 const FLUSH_PAUSE: Milliseconds = milliseconds(300);
-/** How often unreadable files are read again. */
 const READ_AGAIN: Milliseconds = milliseconds(10_000);
 
 /**

@@ -21,7 +21,7 @@ export interface LoadedJournal {
   /** Why no new board may be added: it may already have been changed, so its current limit may be Joulie's own. */
   readonly lostEntries?: string | undefined;
   /** Why the newest file is unknown: it exists but cannot be read now. Nothing may be written until it can. */
-  readonly unreadable?: string | undefined;
+  readonly unreadable?: string;
 }
 
 type FileState =

@@ -3,7 +3,6 @@ export { ChangeLog } from "./change-log.ts";
 export {
   createLogger,
   type LogDestination,
-  type LogFormat,
   type Logger,
   type LoggerOptions,
   type LogLevel,

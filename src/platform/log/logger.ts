@@ -10,7 +10,7 @@ export const logLevels = ["trace", "debug", "info", "warn", "error", "fatal", "s
 export type LogLevel = (typeof logLevels)[number];
 
 export const logFormats = ["json", "pretty"] as const;
-export type LogFormat = (typeof logFormats)[number];
+type LogFormat = (typeof logFormats)[number];
 
 export interface LoggerOptions {
   readonly level: LogLevel;

@@ -88,6 +88,8 @@ const redactFollower = (entry: unknown, at: number, entries: readonly unknown[])
 /** `{ name: "API_TOKEN", value: … }`, as in the environment of a container; `key` is accepted for `name`. */
 function isNamedSecret(value: unknown): boolean {
   if (typeof value !== "object" || value === null || !("value" in value)) return false;
-  const name = "name" in value ? value.name : "key" in value ? value.key : undefined;
+  let name: unknown;
+  if ("name" in value) name = value.name;
+  else if ("key" in value) name = value.key;
   return typeof name === "string" && SECRET_NAME.test(name);
 }

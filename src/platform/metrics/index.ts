@@ -1,13 +1,4 @@
-export {
-  type CounterDefinition,
-  counter,
-  type GaugeDefinition,
-  gauge,
-  type HistogramDefinition,
-  type MetricDefinition,
-  metric,
-  type StatesDefinition,
-} from "./definition.ts";
-export { type NodeCounter, type NodeGauge, NodeMetricTable, type NodeRow, type NodeStates } from "./node-table.ts";
-export { type MeasuredProcess, measureProcess, processMetrics } from "./process-metrics.ts";
+export { counter, gauge, type MetricDefinition, metric } from "./definition.ts";
+export { NodeMetricTable, type NodeRow } from "./node-table.ts";
+export { measureProcess, processMetrics } from "./process-metrics.ts";
 export { ProgramMetrics } from "./program-metrics.ts";

@@ -69,7 +69,7 @@ describe("NodeTable", () => {
   it("omits missing and non-finite values, and writes 0", () => {
     const table = nodeTable();
     const column = table.gauge(headroom).column();
-    const values = [undefined, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 1e308];
+    const values = [undefined, Number.NaN, Infinity, -Infinity, 0, 1e308];
     values.forEach((value, index) => column.set(table.join(`n${index}`), value));
     expect(series(table)).toEqual(['joulie_headroom{node="n4"} 0', 'joulie_headroom{node="n5"} 1e+308']);
     column.set(table.join("n4"), undefined);

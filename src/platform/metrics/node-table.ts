@@ -42,7 +42,6 @@ class NodeColumn {
     else series[this.#index] = { prefix: [this.#head, escapeLabelValue(name), this.#tail].join(""), value };
   }
 
-  /** The lines of a range of rows. */
   lines(rows: readonly NodeRow[], from: number, to: number): string {
     let text = "";
     for (let at = from; at < to; at++) {
@@ -58,10 +57,7 @@ type OtherLabels<Label extends string> = Readonly<Record<Exclude<Label, "node">,
 /** The labels of a column as an argument; none if `node` is the only label. */
 type LabelArguments<Label extends string> = [Exclude<Label, "node">] extends [never] ? [] : [OtherLabels<Label>];
 
-/**
- * The columns of one metric, one per combination of the other labels, sorted by their text. A column is never removed, even if
- * it is empty, so the other labels must have few values.
- */
+/** The columns of one metric, one per combination of the other labels. A column is never removed, even if empty. */
 class MetricColumns {
   readonly definition: MetricDefinition;
   readonly #nextIndex: () => number;
@@ -205,10 +201,7 @@ export class NodeMetricTable {
     for (const name of this.#rows.keys()) if (!names.has(name)) this.leave(name);
   }
 
-  /**
-   * The page in pieces. The table may change between two pieces: every series still appears at most once. A node that left or
-   * joined meanwhile disappears or appears in the next scrape.
-   */
+  /** The page in pieces. The table may change between two: every series still appears at most once. */
   *chunks(rowsPerChunk = ROWS_PER_CHUNK): Generator<string, void, undefined> {
     const rows = [...this.#rows.values()];
     for (const { definition, inOrder } of this.#metrics) {

@@ -4,7 +4,7 @@ import { counter, gauge } from "./definition.ts";
 import type { ProgramMetrics } from "./program-metrics.ts";
 
 /** The part of `process` that is measured. */
-export interface MeasuredProcess {
+interface MeasuredProcess {
   cpuUsage(): { readonly user: number; readonly system: number };
   memoryUsage(): { readonly rss: number; readonly heapUsed: number };
 }

@@ -14,6 +14,5 @@ export const printable = (text: string): string =>
 export const printableLine = (line: string): string =>
   line.endsWith("\n") ? `${printable(line.slice(0, -1))}\n` : printable(line);
 
-/** Removes control characters and joins the text to one line. */
 export const withoutControlCharacters = (text: string): string =>
   text.replaceAll(OBEYED_BY_TERMINALS, " ").replaceAll(/ {2,}/g, " ").trim();

@@ -4,7 +4,6 @@ import type { TokenVerdict } from "../kube/index.ts";
 import { redactText } from "../log/index.ts";
 import { type Reply, textReply } from "./reply.ts";
 
-/** Checks whether the bearer of a token may get a path. */
 export interface TokenCheck {
   check(token: string, path: string): Promise<TokenVerdict>;
 }
@@ -12,10 +11,9 @@ export interface TokenCheck {
 export interface DebugAccessOptions {
   /** DEBUG_ENDPOINTS: debug pages are open to every client. */
   readonly open: boolean;
-  readonly tokens?: TokenCheck | undefined;
+  readonly tokens?: TokenCheck;
 }
 
-/** The parts of a request that decide about access. */
 export interface DebugRequest {
   readonly headers: IncomingHttpHeaders;
   readonly socket: { readonly remoteAddress?: string | undefined };

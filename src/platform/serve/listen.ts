@@ -64,7 +64,6 @@ const LOWEST = 20_000;
 const HIGHEST = 32_000;
 const ATTEMPTS = 1000;
 
-/** Distinct free loopback ports. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const found = new Set<number>();
   for (let attempt = 0; found.size < count; attempt++) {

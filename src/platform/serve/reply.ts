@@ -56,7 +56,7 @@ async function writable(response: ServerResponse): Promise<void> {
 }
 
 /** Returns the reason for a failure; undefined if the check passes. It must answer from memory, without waiting. */
-export type HealthCheck = () => string | undefined;
+type HealthCheck = () => string | undefined;
 
 /** Checks by name. Without checks the page always reports success. */
 export type HealthChecks = Readonly<Record<string, HealthCheck>>;

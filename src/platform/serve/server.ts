@@ -38,7 +38,7 @@ export interface ServeOptions {
 }
 
 /** Limits that protect clients from each other. */
-export interface ServeLimits {
+interface ServeLimits {
   /** The time from the connection to the end of the request. */
   readonly request: Milliseconds;
   /** The time from the request until the client has read the last byte. */
@@ -61,16 +61,12 @@ const defaultLimits: ServeLimits = {
 export interface Served {
   /** The actual address: port 0 has been replaced by the real port. */
   readonly address: { readonly host: string; readonly port: number };
-  /** The URL on this machine. */
   readonly url: string;
   /** Accepts no further requests, waits for responses in progress up to the limit, and frees the port. */
   close(): Promise<void>;
 }
 
-/**
- * Not an `import`: that would evaluate all exports of node:http, including WebSocket, which loads fetch and HTTP/2: 11 MiB that no
- * Joulie program needs.
- */
+/** Not an `import`: that would evaluate all of node:http, WebSocket included: 11 MiB that no program needs. */
 const { createServer } = process.getBuiltinModule("node:http");
 
 type Route = (query: URLSearchParams, request: IncomingMessage) => Reply | Promise<Reply>;

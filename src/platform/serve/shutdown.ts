@@ -46,7 +46,6 @@ export function untilStopped(process: SignalledProcess, log: Logger): UntilStopp
   };
 }
 
-/** Resolves when the signal is aborted. */
 export const untilAborted = async (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

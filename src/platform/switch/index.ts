@@ -1,4 +1,4 @@
-export { type BareMetalHost, bareMetalHosts, Metal3Switch, type Metal3SwitchOptions } from "./metal3-switch.ts";
+export { type BareMetalHost, bareMetalHosts, Metal3Switch } from "./metal3-switch.ts";
 export {
   type ConfirmSwitching,
   type MachineFacts,
@@ -7,11 +7,6 @@ export {
   type PowerSwitchErrorKind,
 } from "./power-switch.ts";
 export { isHostOf } from "./provider-id.ts";
-export {
-  type RedfishCredentials,
-  RedfishSwitch,
-  type RedfishSwitchOptions,
-  redfishUrl,
-} from "./redfish-switch.ts";
+export { RedfishSwitch, redfishUrl } from "./redfish-switch.ts";
 export { isSameSystem } from "./system-uuid.ts";
-export { WebhookSwitch, type WebhookSwitchOptions, webhookUrl } from "./webhook-switch.ts";
+export { WebhookSwitch, webhookUrl } from "./webhook-switch.ts";

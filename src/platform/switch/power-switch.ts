@@ -1,10 +1,7 @@
 import { CodedError, type ErrorCode, type SwitchState } from "../../core/api/index.ts";
 import type { HostIdentity } from "./provider-id.ts";
 
-/**
- * Called directly before each request that changes power, also before a repeated one. If it rejects, nothing more is sent, and the
- * call of the switch rejects with the same error.
- */
+/** Called before each request that changes power, also a repeated one. If it rejects, nothing more is sent. */
 export type ConfirmSwitching = () => Promise<void>;
 
 /**
@@ -18,7 +15,6 @@ export interface PowerSwitch {
   on(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Asks the operating system to shut down. */
   shutdown(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
-  /** Cuts the power. */
   forceOff(signal: AbortSignal, confirm: ConfirmSwitching): Promise<void>;
   /** Further facts about the machine, from the last call of `state`. */
   readonly facts?: MachineFacts | undefined;
@@ -29,11 +25,11 @@ export interface MachineFacts {
   /** The UUID in the firmware of the machine, in the spelling of the switch. */
   readonly systemUuid?: string | undefined;
   /** The BareMetalHost of the machine. */
-  readonly host?: HostIdentity | undefined;
+  readonly host?: HostIdentity;
   /** Why the switch will not take power away; undefined if it will. */
   readonly keepsPower?: string | undefined;
   /** Why the switch obeys nothing at present, so that a wake waits. */
-  readonly held?: string | undefined;
+  readonly held?: string;
 }
 
 /** Why a call of a switch failed. Also a value of the metric label `reason`. */

@@ -4,7 +4,7 @@ import { type ConfirmSwitching, type MachineFacts, type PowerSwitch, PowerSwitch
 import { type SwitchAnswer, SwitchHttp, type SwitchHttpOptions, type SwitchRequest } from "./switch-http.ts";
 import { uuidIn } from "./system-uuid.ts";
 
-export interface RedfishCredentials {
+interface RedfishCredentials {
   readonly username: string;
   readonly password: string;
 }
@@ -53,10 +53,7 @@ const resetTypes = {
   forceOff: ["ForceOff"],
 } as const satisfies Readonly<Record<Action, readonly string[]>>;
 
-/**
- * How a reset is sent again after 412 or 428: with the ETag of the system as it is, without its weakness mark, and without
- * quotes.
- */
+/** How a reset is sent again after 412 or 428: with the ETag as it is, without its weakness mark, without quotes. */
 const etagVariants: readonly ((etag: string) => string)[] = [
   (etag) => etag,
   (etag) => etag.replace(/^W\//, ""),

@@ -9,7 +9,7 @@ export interface SwitchHttpOptions {
   readonly timeout: Milliseconds;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
-  readonly insecureSkipVerify?: boolean | undefined;
+  readonly insecureSkipVerify?: boolean;
 }
 
 export interface SwitchRequest {

@@ -10,7 +10,6 @@ export interface WebhookSwitchOptions extends Pick<SwitchHttpOptions, "clock" | 
   readonly token?: string | undefined;
 }
 
-/** What the webhook of a node is called at. */
 export function webhookUrl(endpoint: WebhookEndpoint, node: string): URL {
   const url = URL.parse(endpoint.url.replaceAll("{node}", encodeURIComponent(node)));
   if (url === null) throw new PowerSwitchError("refused", "webhook.url is not a URL");

@@ -1,4 +1,4 @@
-import type { Milliseconds } from "../../core/units/index.ts";
+import { type Instant, isStale, milliseconds } from "../../core/units/index.ts";
 import type { TelemetryErrorKind } from "./errors.ts";
 
 /** Why a sample, or a node's reading, was not used. Also the values of the metric label `reason`. */
@@ -25,7 +25,6 @@ export type DropReason =
   /** Not polled: the time budget of this poll was used up. The next poll starts with it. */
   | "deferred";
 
-/** Counts dropped samples by reason. */
 export class DropCounter {
   readonly counts = new Map<DropReason, number>();
 
@@ -34,13 +33,20 @@ export class DropCounter {
   }
 }
 
-/** The default age at which a sample is stale: the look-back of Prometheus. */
-export const STALE_AFTER = 300_000 as Milliseconds;
+/** The age at which a sample is stale: the look-back of Prometheus. */
+export const STALE_AFTER = milliseconds(300_000);
 
-export { isStale } from "../../core/units/index.ts";
+export const isStaleSample = (at: Instant, now: Instant): boolean => isStale(at, now, STALE_AFTER);
+
+/** Why a sample is not used; undefined if it is. */
+export const faultOf = (
+  { value, at }: { readonly value: number; readonly at: Instant },
+  now: Instant,
+  sign: "any" | "not negative" = "not negative",
+): DropReason | undefined => invalidReason(value, sign) ?? (isStaleSample(at, now) ? "stale" : undefined);
 
 /** Why a value is invalid; undefined if it is valid. */
-export function invalidReason(value: number, sign: "any" | "not negative"): DropReason | undefined {
+export function invalidReason(value: number, sign: "any" | "not negative" = "not negative"): DropReason | undefined {
   if (Number.isNaN(value)) return "nan";
   if (!Number.isFinite(value)) return "infinite";
   return value < 0 && sign === "not negative" ? "negative" : undefined;

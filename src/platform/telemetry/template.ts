@@ -57,7 +57,6 @@ const escaped = (text: string, quote: string): string =>
     return sign === "\\" || sign === quote ? `\\${sign}` : sign;
   });
 
-/** The label that identifies the part of a union query. */
 export const UNION_LABEL = "joulie_part";
 
 /**

@@ -111,7 +111,9 @@ export interface CliEnvironment {
   readonly machine: DefaultContext;
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  readonly columns?: number | undefined;
+  readonly columns?: number;
+  /** Asks the user, who may end the input instead of answering; undefined without a terminal. */
+  readonly ask?: ((question: string) => Promise<string | undefined>) | undefined;
 }
 
 export const exitCodes = {

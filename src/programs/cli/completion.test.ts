@@ -51,6 +51,7 @@ describe("completion", () => {
     expect(await offered("")).toEqual([
       ...names,
       "version",
+      "install",
       "scheduler-config",
       "status",
       "node",

@@ -1,1 +1,2 @@
+export { ask } from "./ask.ts";
 export { run } from "./cli.ts";

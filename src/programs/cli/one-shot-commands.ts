@@ -17,6 +17,11 @@ export const oneShotCommands: readonly OneShotCommand[] = [
     load: async () => (await import("./built-in-commands.ts")).defineVersion,
   },
   {
+    name: "install",
+    summary: "Looks at the cluster and prints the commands that install Joulie there, or runs them.",
+    load: async () => (await import("./install-command.ts")).defineInstall,
+  },
+  {
     name: "scheduler-config",
     summary: "Prints the KubeSchedulerConfiguration that makes kube-scheduler ask the installed extender.",
     load: async () => (await import("./scheduler-config.ts")).defineSchedulerConfig,

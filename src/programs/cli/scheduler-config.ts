@@ -14,6 +14,8 @@ export interface SchedulerConfigOptions {
   readonly caFile?: string;
   readonly certFile?: string;
   readonly keyFile?: string;
+  /** kube-scheduler's own, on its host. */
+  readonly clientKubeconfig?: string;
   readonly wholeNodes: boolean;
   readonly energy?: boolean;
 }
@@ -33,6 +35,7 @@ export function defineSchedulerConfig(command: Command, { world }: CommandTools)
     .addOption(new Option("--ca-file <file>", "certificate authority of the Service, for --tls").implies({ tls: true }))
     .addOption(new Option("--cert-file <file>", "kube-scheduler's certificate, for --tls").implies({ tls: true }))
     .addOption(new Option("--key-file <file>", "kube-scheduler's key, for --tls").implies({ tls: true }))
+    .addOption(new Option("--client-kubeconfig <file>", "kube-scheduler's kubeconfig, which it then takes from here"))
     .addOption(new Option("--whole-nodes", "send whole Nodes instead of names, which is slower").default(false))
     .addOption(new Option("--preset <name>", "preset of the installation").choices(presetNames).default(DEFAULT_PRESET))
     .addOption(new Option("--energy", "for an extender with SCORING=energy, whatever the preset: its score decides"))
@@ -77,7 +80,7 @@ export function schedulerConfigText(options: SchedulerConfigOptions): string {
   const tls = [...serverName, ...files].map(([name, value]) => `\n      ${name}: ${JSON.stringify(value)}`).join("");
   return `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
-${options.energy ? ALL_NODES : ""}profiles:
+${options.clientKubeconfig === undefined ? "" : `clientConnection:\n  kubeconfig: ${JSON.stringify(options.clientKubeconfig)}\n`}${options.energy ? ALL_NODES : ""}profiles:
   - schedulerName: ${options.schedulerName}
 ${options.energy ? ENERGY_PROFILE : ""}extenders:
   - urlPrefix: "${options.tls ? "https" : "http"}://${address}"

@@ -1,6 +1,12 @@
 export { readCluster, readInstallation } from "./cluster/cluster-reader.ts";
 export { boundNodeOf, ClusterReflectors, type ReportedNode } from "./cluster/cluster-reflectors.ts";
-export { installationNamespace, PAGES_ANNOTATION, setStopped } from "./cluster/installation.ts";
+export {
+  installationNamespace,
+  listWorkloads,
+  PAGES_ANNOTATION,
+  setStopped,
+  variablesOf,
+} from "./cluster/installation.ts";
 export { announcedUrl } from "./cluster/program-pages.ts";
 export { programSettings } from "./cluster/program-settings.ts";
 export { WatchedCluster } from "./cluster/watched-cluster.ts";

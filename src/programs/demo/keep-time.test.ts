@@ -59,7 +59,7 @@ describe("keepTime", () => {
     let calls = 0;
     const call = async (signal: AbortSignal) => {
       calls++;
-      await real.sleep(milliseconds(Number.POSITIVE_INFINITY), signal);
+      await real.sleep(milliseconds(Infinity), signal);
     };
     const kept = keepTime({ clock, ioClock: real, call, onGranted: () => undefined }, end.signal);
     await real.advanceAsync(milliseconds(60_000));

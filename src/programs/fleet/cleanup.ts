@@ -18,26 +18,27 @@ export interface CleanupOptions extends KubeIo {
 }
 
 const CLEANUP: ErrorCode = "JOULIE_E_CLEANUP";
-/** Time limit: cleanup delays the exit of the program. */
-const LIMIT = milliseconds(20_000);
-const PAUSE = milliseconds(500);
-const SPREAD = 0.5;
-const REMOVALS_AT_ONCE = 32;
+/** Cleanup delays the exit of the program, so it is short. */
+const TIMEOUT = milliseconds(20_000);
+const RETRY_PAUSE = milliseconds(500);
+const RETRY_SPREAD = 0.5;
+const MAX_CONCURRENT_DELETIONS = 32;
 
-export async function cleanUpFleet(remains: CleanupOptions): Promise<void> {
-  const { registrar, endpoints, ioClock, random, log } = remains;
-  const deadline = new Deadline(ioClock, LIMIT, { message: "cleanup timed out", background: true });
+/** Deletes the fleet's pods, PowerEndpoints and nodes. Tries again until all are gone, deletion is forbidden or time is up. */
+export async function cleanUpFleet(options: CleanupOptions): Promise<void> {
+  const { registrar, endpoints, ioClock, random, log } = options;
+  const deadline = new Deadline(ioClock, TIMEOUT, { message: "cleanup timed out", background: true });
   let failures: readonly unknown[] = [];
   try {
     for (;;) {
       const { signal } = deadline;
-      failures = [
-        ...(await clearPods(remains, signal)),
-        ...((await endpoints?.removeAll(signal)) ?? []),
-        ...(await registrar.removeAll(signal)),
-      ];
+      const podFailures = await deletePods(options, signal);
+      const endpointFailures = (await endpoints?.removeAll(signal)) ?? [];
+      const nodeFailures = await registrar.removeAll(signal);
+      failures = [...podFailures, ...endpointFailures, ...nodeFailures];
+      // Also true if nothing failed.
       if (failures.every((error) => isApiError(error, "forbidden"))) break;
-      await ioClock.sleep(jittered(PAUSE, SPREAD, random), deadline.signal);
+      await ioClock.sleep(jittered(RETRY_PAUSE, RETRY_SPREAD, random), signal);
     }
   } catch (error) {
     if (!deadline.expired) throw error;
@@ -46,18 +47,21 @@ export async function cleanUpFleet(remains: CleanupOptions): Promise<void> {
   }
   const [err] = failures;
   if (err === undefined) return;
-  const left = "could not delete all simulated nodes and pods; a run with the same --node-prefix takes them over";
-  log.warn({ code: CLEANUP, failures: failures.length, err }, left);
+  log.warn(
+    { code: CLEANUP, failures: failures.length, err },
+    "could not delete all simulated nodes and pods; a run with the same --node-prefix takes them over",
+  );
 }
 
-async function clearPods({ client, prefix }: CleanupOptions, signal: AbortSignal): Promise<readonly unknown[]> {
+/** Returns what failed. */
+async function deletePods({ client, prefix }: CleanupOptions, signal: AbortSignal): Promise<readonly unknown[]> {
   try {
     // Listed from the API: the watch may not have delivered the last pods yet.
     const own = { labelSelector: `${fleetLabels.submitter}=${prefix}` };
     const { items } = await client.listAll(resources.pods, own, { signal, lean: true });
     return await forEachConcurrently(
       items,
-      REMOVALS_AT_ONCE,
+      MAX_CONCURRENT_DELETIONS,
       async ({ metadata: { name, namespace = "", uid = "" } }) =>
         deleteIfUnchanged(client, resources.pods, { name, namespace }, { uid, gracePeriodSeconds: 0, signal }),
     );

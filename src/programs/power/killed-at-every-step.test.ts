@@ -42,7 +42,7 @@ async function cycleWithKillAt(
 
 describe("joulie power, killed", () => {
   it("SLP-22 resumes after a kill before every write and every call of a switch, of a sleep and of a wake", async () => {
-    const undisturbed = await cycleWithKillAt(Number.POSITIVE_INFINITY);
+    const undisturbed = await cycleWithKillAt(Infinity);
     expect(undisturbed.violations).toEqual([]);
     expect(undisturbed.actions.length).toBeGreaterThan(15);
     expect(undisturbed.actions.filter((action) => action.startsWith("switch")).length).toBeGreaterThan(4);

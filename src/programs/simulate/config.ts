@@ -14,7 +14,7 @@ import {
   quantity,
   text,
 } from "../../platform/config/index.ts";
-import { arms, CONTENDER, type Contender, contenderName, parseContender } from "./contenders.ts";
+import { arms, CONTENDER, type Contender, contenderName, parseContender, presetArms } from "./contenders.ts";
 import { ECO_MAX_SLOWDOWN, sleepSettings } from "./queue/settings.ts";
 
 export const clusters = ["exp04", "mixed"] as const;
@@ -28,7 +28,7 @@ const members = {
   ...flagsOnly("What is run", {
     ARM: text({
       allowed: CONTENDER,
-      about: `Placement: ${arms.join(", ")}; unset = joulie. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
+      about: `Placement: ${arms.join(", ")}, or a preset: ${presetArms.join(", ")}; unset = joulie. ARM:POLICY adds an operator, ARM+sleep switches empty nodes off.`,
     }),
     COMPARE: text({
       allowed: `a comma-separated list; the others are compared with the first; each is ${CONTENDER}`,
@@ -38,7 +38,7 @@ const members = {
   ...flagsOnly("Jobs and machines", {
     TRACE: path({
       about:
-        "A file of jobs, optionally compressed: CSV with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec, or the pod list of Alibaba's GPU trace of 2023; unset = generate jobs.",
+        "A file of jobs, optionally compressed: CSV with columns submitSec,cores,gpus,performance,cpuUtil,gpuUtil,durationSec; unset = generate jobs.",
     }),
     CLUSTER: choice(clusters, {
       default: "exp04",
@@ -61,10 +61,6 @@ const members = {
     WALL_POWER: flag({
       default: "false",
       about: "Counts whole servers: also fans, memory, network cards, disks and losses of power supplies.",
-    }),
-    BOARD_SPEEDS: flag({
-      default: "false",
-      about: "Jobs take longer on boards with fewer TFLOPS; unset = equally long on every board.",
     }),
     BIND_BOARDS: flag({ default: "false", about: "Binds each GPU job to one kind of board." }),
     PERFORMANCE_SHARE: number({

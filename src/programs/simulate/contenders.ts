@@ -11,7 +11,7 @@ const policies = ["queue_aware_v1", "static_partition", "fit_aware_v1", "none"] 
 )[];
 export type PolicyName = (typeof policies)[number];
 
-/** Default policy of the joulie arm, as in the demo. An installed operator defaults to static_partition. */
+/** Default policy of the joulie arm. An installed operator defaults to static_partition. */
 const DEFAULT_POLICY: PolicyName = "queue_aware_v1";
 
 /** The policy that goes with SCORING=energy. */
@@ -35,7 +35,9 @@ const presetContenders: Readonly<Record<Exclude<PresetName, "observe">, Contende
   "energy-sleep": { arm: "energy", policy: ENERGY_POLICY, sleep: true },
 };
 
-export const CONTENDER = `a preset (${Object.keys(presetContenders).join(", ")}), ARM, ARM${SLEEP} or either with :POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
+export const presetArms = Object.keys(presetContenders);
+
+export const CONTENDER = `a preset (${presetArms.join(", ")}), ARM, ARM${SLEEP} or either with :POLICY, ARM one of ${arms.join(", ")}, POLICY one of ${policies.join(", ")}`;
 
 /** Parses `energy-sleep`, `joulie`, `least:static_partition` or `kube+sleep`. Only the arms joulie and energy have caps by default. */
 export function parseContender(text: string): Contender | undefined {
@@ -45,7 +47,9 @@ export function parseContender(text: string): Contender | undefined {
   const sleeps = armText.endsWith(SLEEP);
   const name = sleeps ? armText.slice(0, -SLEEP.length) : armText;
   const arm = arms.find((candidate) => candidate === name);
-  const byDefault = arm === "joulie" ? DEFAULT_POLICY : arm === "energy" ? ENERGY_POLICY : "none";
+  let byDefault: PolicyName = "none";
+  if (arm === "joulie") byDefault = DEFAULT_POLICY;
+  if (arm === "energy") byDefault = ENERGY_POLICY;
   const policy = policyText === undefined ? byDefault : policies.find((candidate) => candidate === policyText);
   if (arm === undefined || policy === undefined || rest.length > 0) return undefined;
   return { arm, policy, ...(sleeps && { sleep: true }) };

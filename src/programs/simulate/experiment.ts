@@ -22,13 +22,12 @@ export interface ExperimentOptions {
   readonly nodes?: number | undefined;
   readonly hours?: number | undefined;
   readonly load?: number | undefined;
-  readonly wallPower?: boolean | undefined;
-  readonly boardSpeeds?: boolean | undefined;
-  readonly bindBoards?: boolean | undefined;
+  readonly wallPower?: boolean;
+  readonly bindBoards?: boolean;
   readonly performanceShare?: number | undefined;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
-  readonly sleep?: SleepOptions | undefined;
+  readonly sleep?: SleepOptions;
 }
 
 /** How nodes sleep and boot in arms with sleep; absent values are the defaults. */
@@ -36,7 +35,6 @@ export interface SleepOptions {
   /** Boot times of nodes without and with GPUs. */
   readonly bootCpu?: Seconds | undefined;
   readonly bootGpu?: Seconds | undefined;
-  /** Share of boots that fail. */
   readonly failedBoots?: number | undefined;
   readonly reserveQuantile?: number | undefined;
   /** The share of a zone that may be asleep. */

@@ -21,15 +21,14 @@ const file = (name: string, lines: readonly string[]): string => {
 const read = (flags: RawValues) =>
   parseConfig(simulateConfig, { env: {}, flags, machine: { isTerminal: false, exists: () => false } });
 
-async function run(flags: RawValues, terminal = false) {
+async function run(flags: RawValues) {
   const parsed = read(flags);
   if (!parsed.ok) throw new Error(parsed.error.problems.map(({ message }) => message).join("\n"));
-  const texts = { out: "", err: "", progress: "" };
+  const texts = { out: "", err: "" };
   const code = await simulate(parsed.value.values, {
     clock: new VirtualClock(),
     out: (text) => (texts.out += text),
     err: (text) => (texts.err += text),
-    progress: terminal ? { isTerminal: true, write: (text) => (texts.progress += text) } : undefined,
   });
   return { code, ...texts };
 }
@@ -43,14 +42,6 @@ const problemsOf = (flags: RawValues): string[] => {
 };
 
 describe("joulie simulate", () => {
-  it("draws a progress bar on a terminal and removes it at the end", async () => {
-    const { progress, err, out } = await run({ ARM: "most", NODES: "5", HOURS: "0.1" }, true);
-    expect(progress.replace("\r\x1b[K", "")).toMatch(/^[█░]{24} +\d+ % .*most, seed 1/);
-    expect(progress).toContain("\r\x1b[K0.0 s\n");
-    expect(err).toBe("");
-    expect(out).not.toContain("\x1b");
-  });
-
   it("names the file and line that it cannot parse", async () => {
     const TRACE = file("bad.csv.gz", ["0,4,0,0,0.5,0,60", "1,?,0,0,0.5,0,60"]);
     const { code, err, out } = await run({ TRACE });

@@ -8,7 +8,7 @@ import { type Contender, contenderName } from "./contenders.ts";
 import type { Experiment, ExperimentRun, SleepOptions } from "./experiment.ts";
 import { queueExperiment } from "./queue/experiment.ts";
 import { compareArms } from "./report/compare.ts";
-import { Progress, type ProgressOutput } from "./report/progress.ts";
+import { Progress } from "./report/progress.ts";
 import { renderComparison, renderRuns } from "./report/render.ts";
 import { openTrace } from "./trace/read.ts";
 import { MAX_JOBS } from "./trace/trace.ts";
@@ -23,7 +23,7 @@ export interface SimulateEnvironment {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
   /** Where progress is shown; absent = nowhere. */
-  readonly progress?: ProgressOutput | undefined;
+  readonly progress?: ((text: string) => void) | undefined;
 }
 
 /** An experiment to run, and what to print of it. */
@@ -42,10 +42,7 @@ export interface ExperimentRequest {
   readonly json: boolean;
 }
 
-/**
- * Runs `joulie simulate`: reads or generates jobs, runs every arm on every seed, prints the results. Returns the exit
- * code.
- */
+/** Runs every arm on every seed, prints the results, and returns the exit code. */
 export async function simulate(config: SimulateConfig, world: SimulateEnvironment): Promise<number> {
   const { TRACE, CLUSTER } = config;
   const opened = TRACE === undefined ? undefined : await openTrace(TRACE);
@@ -56,7 +53,6 @@ export async function simulate(config: SimulateConfig, world: SimulateEnvironmen
     hours: config.HOURS,
     load: config.LOAD,
     wallPower: config.WALL_POWER,
-    boardSpeeds: config.BOARD_SPEEDS,
     bindBoards: config.BIND_BOARDS,
     performanceShare: config.PERFORMANCE_SHARE,
     ecoMaxSlowdown: config.ECO_MAX_SLOWDOWN_PCT,
@@ -114,7 +110,6 @@ export function runExperiment(request: ExperimentRequest, world: SimulateEnviron
   const facts = Object.entries(conditions).map(([name, value]) => `${name} ${legible(value)}`);
   world.out(`${printable(facts.join(", "))}\n\n`);
   world.out(comparison === undefined ? renderRuns(runs, figures) : renderComparison(comparison, figures));
-  if (world.progress?.isTerminal === true) world.progress.write(`${seconds.toFixed(1)} s\n`);
   return 0;
 }
 
@@ -140,7 +135,6 @@ function runAll(request: ExperimentRequest, progress: Progress): readonly Experi
       runs.push(experiment.run(trace, contender, seed, (share) => progress.at((runs.length + share) / all, what)));
     }
   }
-  progress.end();
   return experiment.settle(runs);
 }
 

@@ -3,12 +3,11 @@ import { systemClock } from "../../platform/clock/index.ts";
 import type { SimulateConfig } from "./config.ts";
 import { type SimulateEnvironment, simulate } from "./simulate.ts";
 
-/** The terminal of this process. */
 export const processEnvironment: SimulateEnvironment = {
   clock: systemClock,
   out: (text) => process.stdout.write(text),
   err: (text) => process.stderr.write(text),
-  progress: { isTerminal: process.stderr.isTTY, write: (text) => process.stderr.write(text) },
+  progress: (text) => process.stderr.write(text),
 };
 
 /** Runs `joulie simulate` on the process's terminal. */

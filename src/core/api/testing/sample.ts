@@ -1,10 +1,9 @@
 import { crdOf, type StructuralSchema } from "../crd.ts";
 import { JoulieError } from "../errors.ts";
-import { describeProblem } from "../examine.ts";
 import type { AnyKind, ResourceKind } from "../kinds.ts";
 import { apiVersion } from "../names.ts";
 import type { NodeTwin } from "../node-twin.ts";
-import { type ReadObject, readObject } from "../read.ts";
+import { readObject } from "../read.ts";
 import { validateForWrite } from "../write.ts";
 
 /** Example texts; every pattern of the schemas matches one of them. */
@@ -80,9 +79,9 @@ export function withValueAt<Object>(object: Object, path: Leaf["path"], value: u
 }
 
 /** Reads a value that must be readable. */
-export function readingOf<Object>(kind: ResourceKind<Object>, value: unknown): ReadObject<Object> {
+export function readingOf<Object>(kind: ResourceKind<Object>, value: unknown): Object {
   const reading = readObject(kind, value);
-  if (!reading.ok) throw new Error(describeProblem(reading.error));
+  if (!reading.ok) throw new Error(reading.error);
   return reading.value;
 }
 

@@ -122,7 +122,7 @@ function jobOf(kind: WorkKind, id: string, startsAt: number, size: number, onGpu
     cpuUtil: kind.cpuUtil,
     cpuShare: kind.cpuShare,
     ...(onGpus && { gpus: size, gpuUtil: kind.gpuUtil, gpuShare: kind.gpuShare }),
-    work: seconds(isService ? Number.POSITIVE_INFINITY : length),
+    work: seconds(isService ? Infinity : length),
   };
 }
 

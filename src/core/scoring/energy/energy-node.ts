@@ -105,5 +105,7 @@ export function nodeLoadOf(node: EnergyNode, pods: Iterable<RunningPod>): NodeLo
 }
 
 /** A pod cannot use more than all CPUs of the node. */
-export const cpusOn = (available: number, asked: number): number =>
-  isPositive(asked) ? Math.min(asked, available) : asked === Infinity ? available : 0;
+export function cpusOn(available: number, asked: number): number {
+  if (asked === Infinity) return available;
+  return isPositive(asked) ? Math.min(asked, available) : 0;
+}

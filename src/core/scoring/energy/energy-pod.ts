@@ -9,7 +9,6 @@ export interface PlacedPod {
   readonly duration: Seconds | undefined;
 }
 
-/** A pod on a node. */
 export interface RunningPod extends PlacedPod {
   /** Undefined if unknown: then a declared duration does not tell when the pod ends. */
   readonly startedAt: Instant | undefined;

@@ -60,10 +60,7 @@ export function gpuMixOf(jobs: readonly GpuJob[]): GpuMix {
 /** Fractions of boards add up with rounding errors. */
 const ROUNDING = 1e-9;
 
-/**
- * The free boards of a node that the GPU pods of the mix cannot use, on average over the mix: a pod needs whole boards, and
- * CPUs beside them.
- */
+/** The free boards that the GPU pods of the mix cannot use, on average: a pod needs whole boards and CPUs beside them. */
 export function unusableBoards(freeBoards: number, freeCpus: number, { boards, cpus, share }: GpuMix): number {
   let unusable = 0;
   for (let kind = 0; kind < boards.length; kind++) {

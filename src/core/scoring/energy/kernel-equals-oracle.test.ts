@@ -178,7 +178,7 @@ function compare(twice: Twice, pod: PlacedPod, workloadClass: "standard" | "perf
   expect(kernel.gpuMix).toEqual(context.mix);
   const candidates = names.map((name) => ({ ...nodes.get(name), pods: twice.podsOn(name) }));
   const expected = candidates.map((candidate) => marginalJoules(pod, candidate, context, settings));
-  const asked = { demand: { ...pod.demand, unreadable: [] }, workloadClass };
+  const asked = { demand: pod.demand, workloadClass };
   const headroom = candidates.map((candidate) => scoreNode(asked, candidate, kernel.batch, scoring).score);
   const expectedScores = energyScores(expected, headroom, scoring.scoreMax);
   for (const [at, one] of expected.entries()) {

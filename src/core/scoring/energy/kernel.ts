@@ -214,7 +214,7 @@ export class EnergyKernel extends ScoringKernel {
         if (cost > most) most = cost;
       }
     }
-    if (unknown > 0) this.scoreMany(slots, { ...pod.demand, unreadable: [] }, workloadClass, out);
+    if (unknown > 0) this.scoreMany(slots, pod.demand, workloadClass, out);
     const { scoreMax } = this.#scoring;
     for (let i = 0; i < slots.length; i++) {
       const cost = found[i] as number;

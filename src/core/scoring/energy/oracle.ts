@@ -42,7 +42,7 @@ export interface EnergyContext {
 }
 
 /** The node's power is unknown, so it gets the `headroom` score. */
-export interface UnknownEnergy {
+interface UnknownEnergy {
   readonly fallback: "unknown hardware";
 }
 
@@ -141,9 +141,10 @@ export function energyScores(
   headroom: readonly number[],
   scoreMax: number,
 ): number[] {
-  const costs = candidates.map((found) =>
-    found.fallback !== undefined ? Number.NaN : found.exceedsCap === true ? OVER_CAP : found.joules,
-  );
+  const costs = candidates.map((found) => {
+    if (found.fallback !== undefined) return Number.NaN;
+    return found.exceedsCap === true ? OVER_CAP : found.joules;
+  });
   const comparable = costs.filter((cost) => Number.isFinite(cost));
   const least = Math.min(...comparable);
   const most = Math.max(...comparable);

@@ -2,7 +2,7 @@ import { POWER_STATES } from "../../power/index.ts";
 import { type Seconds, seconds, type Watts } from "../../units/index.ts";
 
 /** Weights of the terms of a pod's marginal joules. 0 turns a term off. */
-export interface EnergyWeights {
+interface EnergyWeights {
   /**
    * Idle power of a node that the pod keeps awake longer than the pods that run there. It counts only where nodes are put to
    * sleep; otherwise an idle node draws the same power with and without the pod.

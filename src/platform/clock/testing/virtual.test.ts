@@ -173,13 +173,13 @@ describe("VirtualClock", () => {
     expect(() => clock.advance(ms(1))).toThrow(/keeps waiting 0 ms/);
   });
 
-  it.each([-1, Number.NaN, Number.POSITIVE_INFINITY])("rejects an advance by %d", async (length) => {
+  it.each([-1, Number.NaN, Infinity])("rejects an advance by %d", async (length) => {
     const clock = new VirtualClock();
     expect(() => clock.advance(ms(length))).toThrow(RangeError);
     await expect(clock.advanceAsync(ms(length))).rejects.toThrow(RangeError);
   });
 
-  it.each([Number.NaN, Number.NEGATIVE_INFINITY])("rejects a step by %d", (length) => {
+  it.each([Number.NaN, -Infinity])("rejects a step by %d", (length) => {
     expect(() => new VirtualClock().step(ms(length))).toThrow(RangeError);
   });
 });

@@ -100,7 +100,7 @@ export class VirtualClock implements Clock {
   }
 
   #endOf(length: Milliseconds): number {
-    if (!(length >= 0 && length < Number.POSITIVE_INFINITY)) {
+    if (!(length >= 0 && length < Infinity)) {
       throw new RangeError(`time advances by a finite length of zero or more, got ${length}`);
     }
     return this.#elapsed + length;

@@ -6,7 +6,9 @@ import { generateKeyPairSync, randomBytes, sign } from "node:crypto";
 const der = (tag: number, ...parts: readonly Uint8Array[]): Buffer => {
   const content = Buffer.concat(parts);
   const { length } = content;
-  const size = length < 128 ? [length] : length < 256 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
+  let size = [0x82, length >> 8, length & 0xff];
+  if (length < 256) size = [0x81, length];
+  if (length < 128) size = [length];
   return Buffer.concat([Buffer.from([tag, ...size]), content]);
 };
 const sequence = (...parts: readonly Uint8Array[]) => der(0x30, ...parts);

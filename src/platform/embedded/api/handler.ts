@@ -35,7 +35,6 @@ export class RequestHandler {
     this.#server = server;
   }
 
-  /** The open watches. */
   get watches(): ReadonlySet<WatchStream> {
     return this.#watches;
   }
@@ -191,10 +190,7 @@ interface ApiRoute {
   readonly subresource: string | undefined;
 }
 
-/**
- * As in Kubernetes, a trailing slash is ignored: `DELETE …/nodes/` deletes the collection, so clients must reject empty
- * names. An empty segment anywhere else gives 404.
- */
+/** As in Kubernetes, a trailing slash is ignored; an empty segment anywhere else gives 404. */
 function segmentsOf(path: string): string[] {
   const parts = path.replace(/^\//, "").replace(/\/$/, "").split("/");
   if (parts.length === 1 && parts[0] === "") return [];

@@ -79,7 +79,6 @@ const kinds: Readonly<Record<string, Message>> = {
   DeleteOptions: deleteOptions,
 };
 
-/** Converts a Protobuf object to JSON text. */
 export function jsonFromProtobuf(body: Buffer): string {
   if (!body.subarray(0, MAGIC.length).equals(MAGIC))
     throw unreadable("it does not start with Kubernetes' Protobuf prefix");

@@ -9,7 +9,6 @@ import { selectorOf } from "./selectors.ts";
 import { badRequest, expired, StatusError } from "./status.ts";
 import { WatchStream, type WatchView } from "./watch-stream.ts";
 
-/** The objects that a request selects. */
 export interface RequestedObjects {
   readonly resource: ServedResource;
   readonly namespace: string | undefined;

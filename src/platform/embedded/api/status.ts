@@ -3,15 +3,7 @@ import type { JsonObject } from "../storage/json.ts";
 /** An invalid field, in the wording of Kubernetes' field errors. */
 export interface FieldProblem {
   readonly field: string;
-  readonly reason:
-    | "FieldValueRequired"
-    | "FieldValueInvalid"
-    | "FieldValueNotSupported"
-    | "FieldValueDuplicate"
-    | "FieldValueForbidden"
-    | "FieldValueTooLong"
-    | "FieldValueTooMany"
-    | "FieldManagerConflict";
+  readonly reason: "FieldValueRequired" | "FieldValueInvalid" | "FieldValueNotSupported" | "FieldManagerConflict";
   readonly message: string;
 }
 

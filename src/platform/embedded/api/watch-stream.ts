@@ -15,10 +15,8 @@ const EVENTS_PER_CHUNK = 500;
 /** How a watch selects and formats objects. */
 export interface WatchView {
   readonly matches: Matches | undefined;
-  /** Formats an event's object. */
   readonly format: (stored: StoredObject) => string;
   readonly bookmarks: boolean;
-  /** Builds the object of a bookmark. */
   readonly bookmark: (version: number, initialEventsEnd: boolean) => JsonObject;
 }
 

@@ -37,8 +37,9 @@ export const podSchema: Schema = fields({
     hostAliases: mapBy(["ip"]),
     schedulingGates: mapBy(["name"]),
     topologySpreadConstraints: mapBy(["topologyKey", "whenUnsatisfiable"]),
+    resourceClaims: mapBy(["name"]),
   }),
-  status: fields({ conditions: mapBy(["type"]), podIPs: mapBy(["ip"]) }),
+  status: fields({ conditions: mapBy(["type"]), podIPs: mapBy(["ip"]), hostIPs: mapBy(["ip"]) }),
 });
 
 export const nodeSchema: Schema = fields({
@@ -47,15 +48,19 @@ export const nodeSchema: Schema = fields({
   status: fields({ conditions: mapBy(["type"]), addresses: mapBy(["type"]) }),
 });
 
+/** Of kinds that create pods from a template. */
+export const workloadSchema: Schema = fields({
+  metadata: metadataSchema,
+  spec: fields({ template: podSchema }),
+  status: fields({ conditions: mapBy(["type"]) }),
+});
+
 export const plainSchema: Schema = fields({
   metadata: metadataSchema,
   status: fields({ conditions: mapBy(["type"]) }),
 });
 
-/**
- * A structural schema: either the full schema of a CRD, or a partial one of a built-in kind that describes only
- * how its lists and maps merge. Names the fields that are read here; zod reads the others.
- */
+/** The schema of a CRD, or how lists and maps of a built-in kind merge. Names only the fields that are read here. */
 export interface Schema {
   readonly type?: string;
   readonly default?: unknown;

@@ -32,7 +32,8 @@ function selectableOf(version: JsonObject): ServedResource["selectable"] {
   const paths = texts(listAt(version, "selectableFields").map((field) => at(field, "jsonPath")));
   const shown = (object: ApiObject, path: string): string => {
     const value = jsonPathValue(object, path);
-    return typeof value === "string" ? value : value === undefined || value === null ? "" : JSON.stringify(value);
+    if (typeof value === "string") return value;
+    return value === undefined || value === null ? "" : JSON.stringify(value);
   };
   return Object.fromEntries(paths.map((path) => [path.slice(1), (object: ApiObject) => shown(object, path)]));
 }

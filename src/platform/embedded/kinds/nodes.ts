@@ -3,7 +3,6 @@ import { at, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import type { ApiObject } from "../storage/kube-object.ts";
 import { builtIn } from "./builtin-kinds.ts";
 import { nodeSchema } from "./builtin-schemas.ts";
-import type { Column } from "./served-resource.ts";
 
 const ROLE = "node-role.kubernetes.io/";
 
@@ -20,19 +19,6 @@ const rolesOf = ({ metadata }: ApiObject): string =>
     .toSorted()
     .join(",") || "<none>";
 
-const address = (node: ApiObject, type: string): string =>
-  stringAt(
-    listAt(node, "status", "addresses").find((one) => stringAt(one, "type") === type),
-    "address",
-  ) || "<none>";
-
-const info = (name: string, field: string, priority = 1): Column => ({
-  name,
-  type: "string",
-  priority,
-  cell: (node) => stringAt(node, "status", "nodeInfo", field) || (priority === 0 ? "" : "<unknown>"),
-});
-
 export const nodes = builtIn({
   kind: "Node",
   shortNames: ["no"],
@@ -45,12 +31,7 @@ export const nodes = builtIn({
     { name: "Status", type: "string", cell: shownStatus },
     { name: "Roles", type: "string", cell: rolesOf },
     ageColumn,
-    info("Version", "kubeletVersion", 0),
-    { name: "Internal-IP", type: "string", priority: 1, cell: (node) => address(node, "InternalIP") },
-    { name: "External-IP", type: "string", priority: 1, cell: (node) => address(node, "ExternalIP") },
-    info("OS-Image", "osImage"),
-    info("Kernel-Version", "kernelVersion"),
-    info("Container-Runtime", "containerRuntimeVersion"),
+    { name: "Version", type: "string", cell: (node) => stringAt(node, "status", "nodeInfo", "kubeletVersion") },
   ],
   completed: (node) => ({ ...node, spec: jsonObjectOr(node.spec), status: jsonObjectOr(node.status) }),
 });

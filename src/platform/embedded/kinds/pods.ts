@@ -36,15 +36,7 @@ const columns: readonly Column[] = [
     },
   },
   ageColumn,
-  { name: "IP", type: "string", priority: 1, cell: (pod) => orNone(stringAt(pod, "status", "podIP")) },
   { name: "Node", type: "string", priority: 1, cell: (pod) => orNone(stringAt(pod, "spec", "nodeName")) },
-  {
-    name: "Nominated Node",
-    type: "string",
-    priority: 1,
-    cell: (pod) => orNone(stringAt(pod, "status", "nominatedNodeName")),
-  },
-  { name: "Readiness Gates", type: "string", priority: 1, cell: () => "<none>" },
 ];
 
 /** Without a request, the request equals the limit. */

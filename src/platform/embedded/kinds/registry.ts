@@ -7,7 +7,6 @@ import { pods } from "./pods.ts";
 import type { ServedResource } from "./served-resource.ts";
 import { deployments, jobs, replicaSets } from "./workload-kinds.ts";
 
-/** Kinds that are always served. */
 const builtInKinds: readonly ServedResource[] = [
   namespaces,
   nodes,

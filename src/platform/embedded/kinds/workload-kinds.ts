@@ -2,9 +2,10 @@ import { ageColumn, nameColumn } from "../api/response-format.ts";
 import type { FieldProblem } from "../api/status.ts";
 import { at, type JsonObject, jsonObjectOr, listAt, stringAt } from "../storage/json.ts";
 import { builtIn } from "./builtin-kinds.ts";
+import { workloadSchema } from "./builtin-schemas.ts";
 import type { Column } from "./served-resource.ts";
 
-const workload = { categories: ["all"], hasStatus: true, hasGeneration: true } as const;
+const workload = { categories: ["all"], hasStatus: true, hasGeneration: true, schema: workloadSchema } as const;
 
 /** A number of the spec or the status; 0 where it is absent, as Kubernetes omits zeros. */
 export const countAt = (object: JsonObject, ...path: readonly string[]): number => Number(at(object, ...path) ?? 0);

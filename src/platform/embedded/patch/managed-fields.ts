@@ -4,7 +4,6 @@ import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 import type { ManagedFields } from "../storage/kube-object.ts";
 import { child, difference, type FieldTree, intersection, isEmpty, MEMBER, pathsOf, union } from "./field-tree.ts";
 
-/** A field manager with the operation and subresource of its write. */
 export interface FieldManager {
   readonly manager: string;
   readonly operation: "Apply" | "Update";
@@ -132,7 +131,6 @@ export function sameOwners(a: readonly ManagedFields[], b: readonly ManagedField
   return equal(timeless(a), timeless(b));
 }
 
-/** The set of all fields of a value. */
 export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTree {
   const structure = structureOf(value, schema);
   if (structure === "fields") {
@@ -148,7 +146,6 @@ export function fieldTreeOf(value: unknown, schema: Schema | undefined): FieldTr
 }
 
 interface FieldComparison {
-  /** New fields and fields with a different value. */
   readonly changed: FieldTree;
   readonly removed: FieldTree;
 }
@@ -257,7 +254,6 @@ function withoutUnownedFields(value: unknown, drop: FieldTree, keep: FieldTree, 
   return items.map(([element, item]) => survivor(element, item, schema?.items)).filter((item) => item !== undefined);
 }
 
-/** Removes the branch of a field from the tree. */
 const withoutBranch = (tree: FieldTree, ...path: readonly string[]): FieldTree => {
   const [first, ...rest] = path;
   if (first === undefined) return {};

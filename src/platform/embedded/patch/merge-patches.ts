@@ -1,3 +1,4 @@
+import { fieldSchema, type Schema } from "../kinds/builtin-schemas.ts";
 import { equal, isJsonObject, type JsonObject } from "../storage/json.ts";
 
 /** Applies an RFC 7386 merge patch: null removes a field, objects merge, other values replace. */
@@ -11,38 +12,13 @@ export function mergePatched(target: unknown, patch: unknown): unknown {
   return Object.fromEntries(result);
 }
 
-/**
- * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). A list in this table is
- * merged by the given key; any other list is replaced. The table uses field names instead of paths, because no field name
- * has two meanings among the served kinds.
- */
-const mergeKeys: ReadonlyMap<string, string> = new Map(
-  Object.entries({
-    conditions: "type",
-    addresses: "type",
-    ownerReferences: "uid",
-    containers: "name",
-    initContainers: "name",
-    ephemeralContainers: "name",
-    env: "name",
-    volumes: "name",
-    volumeMounts: "mountPath",
-    volumeDevices: "devicePath",
-    ports: "containerPort",
-    hostAliases: "ip",
-    imagePullSecrets: "name",
-    topologySpreadConstraints: "topologyKey",
-    podIPs: "ip",
-    hostIPs: "ip",
-    resourceClaims: "name",
-  }),
-);
-/** Lists of scalars that are merged as sets. */
-const mergedSets: ReadonlySet<string> = new Set(["finalizers", "podCIDRs"]);
-
 const DELETE_ITEMS = "$deleteFromPrimitiveList/";
 
-export function strategicallyPatched(target: unknown, patch: unknown): unknown {
+/**
+ * Strategic merge patch, as kubectl sends it for built-in kinds (label, annotate, cordon, apply). Lists are merged by the first
+ * key of their schema, or as sets; any other list is replaced.
+ */
+export function strategicallyPatched(target: unknown, patch: unknown, schema: Schema | undefined): unknown {
   if (!isJsonObject(patch)) return patch;
   const { $patch: directive, $retainKeys: retained, ...changes } = patch as Record<string, unknown>;
   if (directive === "replace") return changes;
@@ -62,22 +38,20 @@ export function strategicallyPatched(target: unknown, patch: unknown): unknown {
     } else if (!key.startsWith("$")) {
       // Ignores `$setElementOrder`: the order of merged lists has no meaning here.
       if (value === null) result.delete(key);
-      else
-        result.set(
-          key,
-          Array.isArray(value)
-            ? listPatched(key, result.get(key), value)
-            : strategicallyPatched(result.get(key), value),
-        );
+      else {
+        const patched = Array.isArray(value) ? listPatched : strategicallyPatched;
+        result.set(key, patched(result.get(key), value as readonly unknown[], fieldSchema(schema, key)));
+      }
     }
   }
   return Object.fromEntries(result);
 }
 
-function listPatched(name: string, target: unknown, patch: readonly unknown[]): unknown {
+function listPatched(target: unknown, patch: readonly unknown[], schema: Schema | undefined): unknown {
   const before: readonly unknown[] = Array.isArray(target) ? target : [];
-  if (mergedSets.has(name)) return [...before, ...patch.filter((item) => !before.some((one) => equal(one, item)))];
-  const mergeKey = mergeKeys.get(name);
+  if (schema?.["x-kubernetes-list-type"] === "set")
+    return [...before, ...patch.filter((item) => !before.some((one) => equal(one, item)))];
+  const [mergeKey] = schema?.["x-kubernetes-list-map-keys"] ?? [];
   const replaces = patch.some((item) => isJsonObject(item) && item.$patch === "replace");
   if (mergeKey === undefined || replaces)
     return patch.filter((item) => !isJsonObject(item) || item.$patch !== "replace");
@@ -85,7 +59,12 @@ function listPatched(name: string, target: unknown, patch: readonly unknown[]): 
   for (const item of patch.filter(isJsonObject)) {
     const at = result.findIndex((one) => isJsonObject(one) && equal(one[mergeKey], item[mergeKey]));
     if (item.$patch === "delete") result.splice(at, at === -1 ? 0 : 1);
-    else result.splice(at === -1 ? result.length : at, 1, strategicallyPatched(result[at], item) as JsonObject);
+    else
+      result.splice(
+        at === -1 ? result.length : at,
+        1,
+        strategicallyPatched(result[at], item, schema?.items) as JsonObject,
+      );
   }
   return result;
 }

@@ -20,7 +20,7 @@ const APPLY = "application/apply-patch+yaml";
 const STRATEGIC = "application/strategic-merge-patch+json";
 
 /** The patch function of each media type. */
-const patchers: ReadonlyMap<string, (target: unknown, patch: unknown) => unknown> = new Map([
+const patchers: ReadonlyMap<string, typeof strategicallyPatched> = new Map<string, typeof strategicallyPatched>([
   ["application/merge-patch+json", mergePatched],
   [STRATEGIC, strategicallyPatched],
 ]);
@@ -48,7 +48,7 @@ export function patch(
   options: ApiWriteOptions,
 ): WriteResult {
   const shown = resource.view?.represent(stored.object) ?? stored.object;
-  const patched = patcher(shown, body);
+  const patched = patcher(shown, body, resource.schema);
   if (!isJsonObject(patched)) throw badRequest("the patch result is not an object");
   const { name } = stored.object.metadata;
   const asked = stringAt(patched, "metadata", "uid");
@@ -62,7 +62,6 @@ export function patch(
   return update(server, resource, stored, { ...patched, metadata }, options);
 }
 
-/** The target of a server-side apply. */
 export interface ApplyTarget {
   readonly namespace: string | undefined;
   readonly name: string;

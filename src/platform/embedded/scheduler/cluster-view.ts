@@ -1,10 +1,14 @@
-import type { Labels, NodeTaint, Pod, ResourceList } from "../../../core/api/index.ts";
-import { fitRequests, type NodeConstraint, nodeConstraintOf, type ResourceTotals } from "../../../core/demand/index.ts";
+import type { Labels, Node, NodeTaint, Pod } from "../../../core/api/index.ts";
+import {
+  allocatableOf,
+  fitRequests,
+  type NodeConstraint,
+  nodeConstraintOf,
+  type ResourceTotals,
+} from "../../../core/demand/index.ts";
 import { type KubeResources, kubeResources } from "../../../core/scoring/index.ts";
-import { parseQuantity } from "../../../core/units/index.ts";
 import { type KubeObject, keyOf } from "../../kube/index.ts";
 
-/** The scheduler's view of a pod. */
 export interface SchedulerPod {
   readonly key: string;
   readonly name: string;
@@ -26,23 +30,14 @@ interface WaitingPod {
   readonly shape: string;
 }
 
-interface FullPod extends KubeObject {
-  readonly spec: Pod["spec"] & {
-    readonly schedulerName?: string;
-    readonly priority?: number;
-    readonly schedulingGates?: readonly unknown[];
-  };
-  readonly status?: { readonly phase?: string };
-}
-
 export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPod {
-  const pod = given as FullPod;
+  const pod = given as KubeObject & Pod;
   const { name, namespace = "", uid = "", deletionTimestamp } = pod.metadata;
   const { nodeName = "", schedulingGates = [], priority = 0 } = pod.spec;
   const active = pod.status?.phase !== "Succeeded" && pod.status?.phase !== "Failed";
   const ours = (pod.spec.schedulerName ?? "default-scheduler") === schedulerName;
   const waits = nodeName === "" && active && ours && deletionTimestamp === undefined && schedulingGates.length === 0;
-  const { requests } = fitRequests(pod);
+  const requests = fitRequests(pod);
   const waitingPod = (): WaitingPod => {
     const constraint = nodeConstraintOf(pod);
     return { object: pod, constraint, priority, shape: JSON.stringify([[...requests], constraint]) };
@@ -59,7 +54,6 @@ export function podViewOf(given: KubeObject, schedulerName: string): SchedulerPo
   };
 }
 
-/** The scheduler's view of a node. */
 export interface SchedulerNode {
   readonly name: string;
   readonly labels: Labels;
@@ -72,20 +66,10 @@ export interface SchedulerNode {
   readonly object: KubeObject | undefined;
 }
 
-interface FullNode extends KubeObject {
-  readonly spec?: { readonly unschedulable?: boolean; readonly taints?: readonly NodeTaint[] };
-  readonly status?: { readonly allocatable?: ResourceList; readonly capacity?: ResourceList };
-}
-
 export function nodeViewOf(given: KubeObject, keepObject: boolean): SchedulerNode {
-  const { metadata, spec, status } = given as FullNode;
+  const { metadata, spec } = given as KubeObject & Node;
   // As the API server does, allocatable defaults to capacity.
-  const resources = status?.allocatable ?? status?.capacity ?? {};
-  const amounts = Object.entries(resources).flatMap(([name, text]): [string, number][] => {
-    const amount = parseQuantity(String(text));
-    return amount.ok ? [[name, amount.value]] : [];
-  });
-  const allocatable = new Map(amounts);
+  const allocatable = allocatableOf(given as KubeObject & Node);
   return {
     name: metadata.name,
     labels: metadata.labels ?? {},

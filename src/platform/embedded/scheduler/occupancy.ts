@@ -14,10 +14,7 @@ interface Placed {
   readonly requests: ResourceTotals;
 }
 
-/**
- * Which pods are on which node, from the API and from decisions not yet written. A pod takes its resources as soon as its
- * node is chosen; otherwise two pods could get the same resources.
- */
+/** Which pods are on which node: from the API, and from decisions not yet written, so that no room is given twice. */
 export class Occupancy {
   readonly #placed = new Map<string, Placed>();
   readonly #loads = new Map<string, Load>();

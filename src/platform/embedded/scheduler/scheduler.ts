@@ -29,10 +29,7 @@ const MAX_WRITES = 64;
 /** After this many decisions the scheduler yields to the event loop. */
 const DECISIONS_PER_TURN = 32;
 
-/**
- * A small kube-scheduler for the embedded API: filters and scores nodes, calls extenders, binds pods, and retries
- * when the cluster changes. No preemption, no volumes, no spreading, no affinity between pods.
- */
+/** A small kube-scheduler: no preemption, no volumes, no spreading, no affinity between pods. */
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #nodes: Reflector<SchedulerNode>;
@@ -99,11 +96,6 @@ export class Scheduler {
         }
       },
     });
-  }
-
-  /** The number of unscheduled pods. */
-  get waiting(): number {
-    return this.#waiting.size;
   }
 
   start(): void {

@@ -16,10 +16,7 @@ interface Waiting {
   timer: Timer | undefined;
 }
 
-/**
- * The queue of unscheduled pods: active ones by priority and arrival, ones in backoff, and unschedulable ones that wait
- * for a cluster change.
- */
+/** Unscheduled pods: active ones by priority and arrival, ones in backoff, and ones that wait for a cluster change. */
 export class WaitingPods {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Waiting>();
@@ -30,10 +27,6 @@ export class WaitingPods {
   constructor(clock: Clock, wake: () => void) {
     this.#clock = clock;
     this.#wake = wake;
-  }
-
-  get size(): number {
-    return this.#waiting.size;
   }
 
   /** Queues a new or changed pod. */

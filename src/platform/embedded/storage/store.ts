@@ -97,10 +97,6 @@ export class Collection {
     this.history = new WatchHistory(historyLimit, version);
   }
 
-  get size(): number {
-    return this.#entries.size;
-  }
-
   get(key: string): StoredObject | undefined {
     return this.#entries.get(key);
   }
@@ -128,7 +124,10 @@ export class Collection {
   }
 }
 
-const byCodeUnits = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+function byCodeUnits(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}
 
 /** The recent changes of a collection, for watches to resume from. Drops older ones, like etcd's compaction. */
 class WatchHistory {

@@ -83,7 +83,7 @@ class FaultInjector {
 
   /** Adds a rule and returns a function that removes it. When several rules match, all latency rules and the first other rule apply. */
   add(rule: FaultRule): () => void {
-    const entry = { rule, left: rule.times ?? Number.POSITIVE_INFINITY };
+    const entry = { rule, left: rule.times ?? Infinity };
     this.#rules.push(entry);
     return () => {
       this.#rules = this.#rules.filter((one) => one !== entry);
@@ -164,7 +164,7 @@ class FaultInjector {
     torn: number | undefined,
     signal: AbortSignal,
   ): AsyncGenerator<Uint8Array, void, undefined> {
-    let left = torn ?? Number.POSITIVE_INFINITY;
+    let left = torn ?? Infinity;
     for await (const chunk of body) {
       await this.#pass(signal);
       signal.throwIfAborted();

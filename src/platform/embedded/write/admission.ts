@@ -6,7 +6,6 @@ import { kubeTimestamp, type StoredObject } from "../storage/kube-object.ts";
 import type { Server } from "../storage/store.ts";
 import { metadataProblems, pruned, validateValue } from "./validate.ts";
 
-/** The options of a write request. */
 export interface ApiWriteOptions {
   readonly manager: string;
   /** Rejects fields that a CRD does not define, instead of dropping them. */

@@ -2,10 +2,7 @@ import type { ServedResource } from "../kinds/served-resource.ts";
 import { type ApiObject, kubeTimestamp, type StoredChange } from "../storage/kube-object.ts";
 import { type Collection, type Server, storageKeyOf } from "../storage/store.ts";
 
-/**
- * Deletes the dependents of a deleted object. Kubernetes does this asynchronously; here it happens before the deletion
- * request returns. An object with several owners stays until the last owner is deleted.
- */
+/** Deletes the dependents of a deleted object at once; one with several owners stays until the last is deleted. */
 export class GarbageCollector {
   readonly #server: Server;
   /** Owner uid → dependents, as key → collection. */

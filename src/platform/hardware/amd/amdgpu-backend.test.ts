@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { systemClock } from "../../clock/index.ts";
 import { VirtualClock } from "../../clock/testing/index.ts";
-import { HostDirectory } from "../host/host-files.ts";
+import { HostDirectory } from "../host/host-directory.ts";
 import { errno, FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { refuseWrites } from "../testing/fake-kernel.ts";
 import { type PowerCapFixture, powerCapCases } from "../testing/power-cap-contract.ts";

@@ -257,10 +257,12 @@ const idOf = ({ unique, address }: GpuHwmonCard): string => normalizedId(unique)
 
 const positive = (value: Watts | undefined): Watts | undefined => (isPositive(value) ? value : undefined);
 
-const range = (min: Watts | undefined, max: Watts | undefined): string =>
-  [min === undefined ? "" : `at least ${formatWatts(min)}`, max === undefined ? "" : `at most ${formatWatts(max)}`]
-    .filter((part) => part !== "")
-    .join(", ");
+function range(min: Watts | undefined, max: Watts | undefined): string {
+  const parts: string[] = [];
+  if (min !== undefined) parts.push(`at least ${formatWatts(min)}`);
+  if (max !== undefined) parts.push(`at most ${formatWatts(max)}`);
+  return parts.join(", ");
+}
 
 const failure = (error: unknown): string =>
   ASLEEP.has(errorCode(error)) ? `it is in reset or asleep (${errorCode(error)})` : errorText(error);

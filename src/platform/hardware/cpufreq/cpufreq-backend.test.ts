@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { kilohertz } from "../../../core/control/index.ts";
 import { milliseconds, percent } from "../../../core/units/index.ts";
-import { HostDirectory } from "../host/host-files.ts";
+import { HostDirectory } from "../host/host-directory.ts";
 import { acpiCpufreq, amdPstate, armCppc, hybrid, intelPstate, virtualCpus } from "../testing/cpufreq-trees.ts";
 import { errno, FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { emulateCpufreq, ignoreWrites, refuseWrites } from "../testing/fake-kernel.ts";

@@ -147,10 +147,7 @@ export class CpufreqBackend implements ThrottleBackend {
     return { result: "applied" };
   }
 
-  /**
-   * The frequencies of each policy, for metrics. Current frequencies are optional and read one after the other off the event loop,
-   * because each read may take 20 ms.
-   */
+  /** For metrics. Current frequencies are read one after the other off the event loop: each may take 20 ms. */
   async frequencies(withCurrent: boolean, signal?: AbortSignal): Promise<readonly PolicyFrequency[]> {
     const found: PolicyFrequency[] = [];
     for (const policy of CpufreqPolicy.all(this.#files)) {

@@ -142,7 +142,6 @@ const policy = z.strictObject({
 });
 const schema = z.record(z.string().regex(/^\d{1,6}$/), policy);
 
-/** The original frequencies of one policy. */
 export type PolicyOriginal = z.infer<typeof policy>;
 
 /** The originals by policy id; undefined if the text is not valid. */

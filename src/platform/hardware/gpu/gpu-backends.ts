@@ -29,7 +29,6 @@ export interface GpuHost {
   readonly mayWrite: boolean;
 }
 
-/** The backend for one vendor's boards. */
 interface VendorRoute {
   readonly vendor: GpuBackendVendor;
   readonly backend: GpuBackend;

@@ -10,7 +10,7 @@ import {
   whyInvalidLimit,
 } from "./gpu-board.ts";
 
-const figures = [0, -1, 0.5, 1e308, Number.NaN, Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, -0];
+const figures = [0, -1, 0.5, 1e308, Number.NaN, Infinity, -Infinity, -0];
 
 describe("a GPU's limit", () => {
   it("quirk 9: is rejected near 0 W and beyond any GPU's range", () => {

@@ -9,7 +9,7 @@ export interface GpuCapBoard extends CapBoard {
   /** The vendor's default limit. */
   readonly defaultLimit?: Watts | undefined;
   /** Supported partitioning modes (`mig`), if known. Power always belongs to the whole board. */
-  readonly slicing?: readonly string[] | undefined;
+  readonly slicing?: readonly string[];
 }
 
 export type GpuBackendVendor = "nvidia" | "amd" | "intel";
@@ -49,13 +49,11 @@ const isSameLimit = (a: Watts, b: Watts): boolean => Math.abs(a - b) <= TOLERANC
 
 export interface GpuReadBack {
   readonly requested: Watts;
-  /** The limit that the board reports. */
   readonly limit: Watts;
   /** The limit that the board enforces, if it reports one: the lowest of several limits. */
   readonly enforced?: Watts | undefined;
 }
 
-/** Compares the requested limit with the reported and the enforced one. */
 export function readBackOutcome({ requested: asked, limit, enforced }: GpuReadBack): WriteOutcome {
   if (!isSameLimit(asked, limit))
     return {

@@ -17,7 +17,6 @@ export interface FrequencyFacts {
   readonly landmarks: FrequencyLandmarks;
 }
 
-/** Reads a number from one file of a cpufreq policy. */
 type PolicyFileReader = (name: string) => number | undefined;
 
 /** Reads the frequencies of all policies. There may be hundreds, so the caller reads them during discovery and not on every tick. */

@@ -12,8 +12,8 @@ import {
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { scratchTree } from "../testing/scratch-tree.ts";
 import { parseCpuinfo } from "./cpuinfo.ts";
+import { HostDirectory } from "./host-directory.ts";
 import { hostFacts } from "./host-facts.ts";
-import { HostDirectory } from "./host-files.ts";
 import { cpuList } from "./topology.ts";
 
 const EMPTY: HostTree = { files: {} };

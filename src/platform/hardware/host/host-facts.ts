@@ -11,7 +11,7 @@ export interface HostFacts {
   readonly warnings: readonly string[];
 }
 
-export interface CpuFacts {
+interface CpuFacts {
   /** The model name from /proc/cpuinfo; on ARM the name of the core. */
   readonly model?: string;
   readonly vendor?: string;
@@ -19,7 +19,6 @@ export interface CpuFacts {
   readonly totalCores?: number;
   readonly logicalCpus?: number;
   readonly isVirtual: boolean;
-  /** The cpufreq driver. */
   readonly driver?: string;
   readonly landmarks: FrequencyLandmarks;
   readonly warnings: readonly string[];

@@ -46,10 +46,7 @@ export function realPath(files: HostFiles, path: string): string | undefined {
 const TIMEOUT = milliseconds(100);
 const INTERVAL = milliseconds(10);
 
-/**
- * Reads until the value matches, for at most a tenth of a second, and returns the last value. Throws the reader's error or the
- * signal's reason.
- */
+/** Reads until the value matches, at most for a tenth of a second. Throws the reader's error or the signal's reason. */
 export async function readBack<Value>(
   clock: Clock,
   read: () => Value | Promise<Value>,

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type Watts, watts } from "../../../core/units/index.ts";
-import { HostDirectory } from "../host/host-files.ts";
+import { HostDirectory } from "../host/host-directory.ts";
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { emulateHsmp, ignoreWrites, refuseReads, refuseWrites } from "../testing/fake-kernel.ts";
 import { hastyClock } from "../testing/hasty-clock.ts";

@@ -12,7 +12,7 @@ export interface HsmpOptions {
   readonly files: HostFiles;
   readonly clock: Clock;
   /** /dev/hsmp, for kernels before 6.16, which have no hwmon files. Used only if those are absent. */
-  readonly device?: HsmpDevice | undefined;
+  readonly device?: HsmpDevice;
   /** The highest cap of one socket, from the catalogue: the firmware may report a maximum of 2 kW on any part. */
   readonly maxPower?: () => Watts | undefined;
 }
@@ -35,10 +35,7 @@ const TEMPORARY: Readonly<Record<string, string>> = {
   EREMOTEIO: "the firmware rejected the message",
 };
 
-/**
- * Power limits of EPYC sockets through HSMP. It does not report power: HSMP's reading is momentary, and RAPL counters measure the
- * energy of the same sockets.
- */
+/** Power limits of EPYC sockets through HSMP. RAPL counters measure their energy, so it reports no power. */
 export class HsmpBackend implements PowerCapBackend {
   readonly name = "hsmp";
   readonly kind = "cpu";

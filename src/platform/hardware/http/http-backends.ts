@@ -19,11 +19,11 @@ export interface HttpDeviceInfo {
   /** The cap range of one package or one GPU. */
   readonly device: CapDevice;
   /** The device's maximum, to set when the limit is removed. */
-  readonly maxPower?: Watts | undefined;
+  readonly maxPower?: Watts;
   /** The number of devices that the cap applies to. */
   readonly count: number;
   /** The last telemetry reading. Its cap may be per device or the total. */
-  readonly seen?: { readonly cap?: Watts | undefined } | undefined;
+  readonly seen?: { readonly cap?: Watts | undefined };
 }
 
 export interface HttpCapBackendOptions {
@@ -87,7 +87,9 @@ export class HttpCapBackend implements PowerCapBackend {
     if (!this.#has(id)) return { unreadable: this.#unknown(id) };
     const { maxPower, seen } = this.#options.devices();
     // The reported cap may be our own from before the journal was lost, so it is never used alone as the original.
-    const watts = Math.max(isPositive(maxPower) ? maxPower : NO_LIMIT[this.kind], isPositive(seen?.cap) ? seen.cap : 0);
+    const most = isPositive(maxPower) ? maxPower : NO_LIMIT[this.kind];
+    const cap = isPositive(seen?.cap) ? seen.cap : 0;
+    const watts = Math.max(most, cap);
     return { original: JSON.stringify({ ...originalEndpoint(this.#options.control.endpoint), watts }) };
   }
 

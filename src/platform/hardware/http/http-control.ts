@@ -27,7 +27,6 @@ export interface HttpControlClientOptions extends HttpEndpoint {
   readonly unanswered?: UnansweredCommands;
 }
 
-/** The commands of a control service. */
 export type ControlCommand =
   | { readonly action: "rapl.set_power_cap_watts"; readonly capWatts: number }
   | { readonly action: "dvfs.set_throttle_pct"; readonly throttlePct: number }
@@ -67,7 +66,7 @@ export class UnansweredCommands {
     const since = this.#clock.monotonic();
     for (const [key, old] of this.#unanswered)
       if (elapsed(old.since, since) >= LATE_WITHIN) this.#unanswered.delete(key);
-    const before = this.#unanswered.get(nameOf(command, to))?.strictness ?? Number.NEGATIVE_INFINITY;
+    const before = this.#unanswered.get(nameOf(command, to))?.strictness ?? -Infinity;
     this.#unanswered.set(nameOf(command, to), { since, strictness: Math.max(before, strictnessOf(command)) });
   }
 
@@ -163,7 +162,7 @@ interface Answer {
   readonly ordered: boolean;
   /** A gateway has answered instead of the service, which may still carry out the command. */
   readonly isLost: boolean;
-  readonly newest?: number | undefined;
+  readonly newest?: number;
 }
 
 function answerOf(answer: HttpAnswer): Answer {

@@ -1,13 +1,6 @@
 import * as z from "zod";
 import { type Instant, isNonNegative, type Watts, watts } from "../../../core/units/index.ts";
-import {
-  fillUrl,
-  type HttpClient,
-  isStale,
-  powerInPayload,
-  STALE_AFTER,
-  TelemetryError,
-} from "../../telemetry/index.ts";
+import { fillUrl, type HttpClient, isStaleSample, powerInPayload, TelemetryError } from "../../telemetry/index.ts";
 import type { HttpEndpoint } from "./http-control.ts";
 
 /** The fields of a node's telemetry that control uses. Missing and invalid values are left out. */
@@ -22,7 +15,7 @@ export interface HttpReading {
   /** Why there is no CPU power. */
   readonly missing?: string | undefined;
   /** Why the whole reading failed. */
-  readonly failed?: string | undefined;
+  readonly failed?: string;
 }
 
 const optionalNumber = z.number().min(0).optional().catch(undefined);
@@ -57,7 +50,7 @@ export async function readTelemetry(
 
 function readingOf(value: unknown, now: Instant): HttpReading {
   const power = powerInPayload(value, "cpu");
-  const stale = typeof power !== "string" && power.at !== undefined && isStale(power.at, now, STALE_AFTER);
+  const stale = typeof power !== "string" && power.at !== undefined && isStaleSample(power.at, now);
   if (stale) return { missing: "the reading of the telemetry service is stale" };
   const { cpu, gpu } = payload.safeParse(value).data ?? {};
   const gpuPower = gpu?.avgPowerWattsTotal ?? gpu?.powerWattsTotal;

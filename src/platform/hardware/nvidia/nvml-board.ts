@@ -64,7 +64,6 @@ export async function orUnsupported<Results extends readonly unknown[]>(
   }
 }
 
-/** A board whose UUID is known. */
 export interface KnownNvmlBoard {
   readonly index: number;
   readonly handle: NvmlHandle;
@@ -72,7 +71,6 @@ export interface KnownNvmlBoard {
   readonly describedAt: MonotonicInstant;
 }
 
-/** The result of looking up the board at an index. */
 export type NvmlBoardLookup = { readonly index: number } & (
   | { readonly known: KnownNvmlBoard; readonly error?: never }
   | { readonly known?: never; readonly error: unknown }

@@ -54,7 +54,6 @@ type ValuesOf<Types extends readonly (keyof Values)[]> = { -readonly [Place in k
 export type NvmlArguments<Name extends NvmlName> = ValuesOf<(typeof nvmlFunctions)[Name]["takes"]>;
 export type NvmlResults<Name extends NvmlName> = ValuesOf<(typeof nvmlFunctions)[Name]["gives"]>;
 
-/** NVML return codes with their meaning and remedy. */
 const meanings: Readonly<Record<number, string>> = {
   1: "NVML is not initialised",
   2: "invalid argument",

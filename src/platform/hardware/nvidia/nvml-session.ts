@@ -37,10 +37,7 @@ export class NvmlSession {
     this.#guard = new HungCallGuard(clock);
   }
 
-  /**
-   * Runs `work` with an initialised NVML. If the driver was reloaded, initialises NVML again and repeats the work with `again` set:
-   * handles from before are invalid then.
-   */
+  /** Runs `work` with NVML ready, after a reload of the driver once more with `again` set: old handles are invalid. */
   async with<Result>(
     signal: AbortSignal | undefined,
     work: (call: NvmlCaller, again: boolean) => Promise<Result>,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { milliseconds, watts } from "../../../core/units/index.ts";
-import { HostDirectory } from "../host/host-files.ts";
+import { HostDirectory } from "../host/host-directory.ts";
 import { FakeHost, type HostTree, joinTrees } from "../testing/fake-host.ts";
 import { emulateRapl, ignoreWrites, refuseReads, refuseWrites } from "../testing/fake-kernel.ts";
 import { hastyClock } from "../testing/hasty-clock.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { powerBetween, totalPower } from "../../../core/control/index.ts";
 import { milliseconds, watts } from "../../../core/units/index.ts";
 import { VirtualClock } from "../../clock/testing/index.ts";
-import { HostDirectory } from "../host/host-files.ts";
+import { HostDirectory } from "../host/host-directory.ts";
 import type { EnergyMeter } from "../port.ts";
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { emulateEnergy, refuseReads } from "../testing/fake-kernel.ts";

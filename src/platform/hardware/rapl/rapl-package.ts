@@ -15,10 +15,7 @@ import type { HostFiles } from "../port.ts";
 import type { PackageZone } from "./powercap-zones.ts";
 import { type RaplOriginal, RaplZone, roundToRegisterStep } from "./rapl-zone.ts";
 
-/**
- * One CPU package. On CPUs whose dies are zones with their own limits, the package is all of them, and each zone gets an equal share
- * of the cap.
- */
+/** One CPU package. Where dies are zones with their own limits, each zone gets an equal share of the cap. */
 export class RaplPackage {
   readonly id: string;
   readonly #zones: readonly RaplZone[];
@@ -82,10 +79,7 @@ export class RaplPackage {
     return Object.fromEntries(this.#zones.map(({ name }) => [name, { limit: microwatts, enabled: true }]));
   }
 
-  /**
-   * Client CPUs have a second limit in memory-mapped registers, and the lower of the two takes precedence. Returns that limit if it
-   * is lower than the given one.
-   */
+  /** Client CPUs have a second limit in memory-mapped registers. Returns it if it is lower than the given one. */
   mmioBelow(limit: Watts): Watts | undefined {
     for (const zone of this.#mmio) {
       try {
@@ -116,10 +110,7 @@ export class RaplPackage {
     for (const zone of this.#zones) zone.writeBack();
   }
 
-  /**
-   * Sets every zone or none: if one write fails, restores the others and throws the error. Returns undefined if all zones read back
-   * as written, else a message.
-   */
+  /** Sets every zone or none. Returns undefined if all zones read back as written, else a message. */
   async cap(settings: RaplOriginal, clock: Clock, signal?: AbortSignal): Promise<string | undefined> {
     const before = this.settings;
     try {

@@ -11,13 +11,13 @@ export class MemoryFiles implements JournalFiles {
   /** Every operation, in order. */
   readonly done: string[] = [];
   /** Operations until the power is cut; the last one may do half of its work. */
-  operationsLeft = Number.POSITIVE_INFINITY;
+  operationsLeft = Infinity;
   /** The error of every write. */
   refusal: Error | undefined;
   /** The error of this many next reads. */
   readFault: { readonly error: Error; times: number } | undefined;
   /** Bytes of the last write that reach the disk. */
-  tornAt = Number.POSITIVE_INFINITY;
+  tornAt = Infinity;
 
   async read(name: string): Promise<string | undefined> {
     if (this.readFault !== undefined && this.readFault.times-- > 0) throw this.readFault.error;

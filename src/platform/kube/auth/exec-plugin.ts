@@ -28,10 +28,7 @@ const execCredential = z.object({
   }),
 });
 
-/**
- * The credentials of the `exec` plugin of a user in a kubeconfig file, which runs as in kubectl without a terminal. They are cached
- * until they expire or the API server refuses them.
- */
+/** The credentials of a kubeconfig user's `exec` plugin, cached until they expire or the API server refuses them. */
 export function pluginCredentials(exec: ExecEntry, user: string, kubeconfig: string, clock: Clock): Credentials {
   const { apiVersion, args, env } = exec;
   const command = commandBeside(kubeconfig, exec.command);

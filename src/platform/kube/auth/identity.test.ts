@@ -147,12 +147,6 @@ describe("an identity from a kubeconfig", () => {
 
   it.each([
     [{ token: "t" }, { authorization: "Bearer t" }],
-    [{ username: "a", password: "b" }, { authorization: `Basic ${base64("a:b")}` }],
-    [{ token: "t", username: "a" }, { authorization: "Bearer t" }],
-    [
-      { token: "t", as: "someone", "as-uid": "7" },
-      { authorization: "Bearer t", "impersonate-user": "someone", "impersonate-uid": "7" },
-    ],
     [{}, {}],
   ])("authenticates with %j", async (user, headers) => {
     expect(await (await load(config(user))).identity.headers()).toEqual(headers);
@@ -205,7 +199,7 @@ describe("an identity from a kubeconfig", () => {
     ["a cluster without a server", config({}, { server: 7 }), /clusters\.0\.cluster\.server/],
     ["a server that is no address", config({}, { server: "kube.test" }), /not an http or https address: kube.test/],
     ["a proxy", config({}, { "proxy-url": "http://proxy" }), /proxy-url/],
-    ["groups to impersonate", config({ "as-groups": ["a"] }), /groups is not supported/],
+    ["a user to impersonate", config({ as: "someone" }), /impersonation is not supported/],
   ])("explains what is wrong with %s", async (_case, content, message) => {
     const loading = load(content);
     await expect(loading).rejects.toMatchObject({ code: "JOULIE_E_KUBECONFIG" });
@@ -237,9 +231,9 @@ describe("an identity from a kubeconfig", () => {
     ).rejects.toThrow("/no/such/file: no such file");
   });
 
-  it("sends no token or password over http:// unless the user allows it or the server is on loopback", async () => {
+  it("sends no token over http:// unless the user allows it or the server is on loopback", async () => {
     const over = (server: string, user?: object) => config(user, { server });
-    for (const user of [{ token: "secret" }, { tokenFile: "t" }, { username: "me", password: "secret" }])
+    for (const user of [{ token: "secret" }, { tokenFile: "t" }])
       await expect(load(over("http://kube.test:8080", user), { t: "secret" })).rejects.toThrow(
         /cluster "c" is http:\/\/kube.test:8080.*use https, or set ALLOW_INSECURE_TOKEN to true/,
       );

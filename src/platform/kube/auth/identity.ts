@@ -22,7 +22,6 @@ export interface Identity {
   refused(): void;
 }
 
-/** The credentials of a user. */
 export interface Credentials {
   headers(): Promise<Readonly<Record<string, string>>>;
   certificates(): TlsMaterial;

@@ -24,17 +24,11 @@ const exec = z.looseObject({
 const user = z.looseObject({
   token: text,
   tokenFile: text,
-  username: text,
-  password: text,
   "client-certificate": text,
   "client-certificate-data": text,
   "client-key": text,
   "client-key-data": text,
-  as: text,
-  "as-uid": text,
-  /** These need repeated headers, which this client does not support, so it rejects them instead of ignoring them. */
-  "as-groups": z.undefined("impersonating groups is not supported").optional(),
-  "as-user-extra": z.undefined("impersonating with extra fields is not supported").optional(),
+  as: z.undefined("impersonation is not supported").optional(),
   exec: exec.optional(),
   "auth-provider": z.looseObject({ name: z.string() }).optional(),
 });

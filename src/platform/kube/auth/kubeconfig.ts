@@ -14,7 +14,6 @@ interface KubeconfigOptions {
   readonly allowInsecureToken?: boolean | undefined;
 }
 
-/** An identity from kubeconfig files. */
 export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Identity> {
   const { clock, files, context, allowInsecureToken = false } = options;
   const config = readKubeconfig(files);
@@ -46,7 +45,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
   return {
     server,
     namespace: chosen.value.namespace,
-    headers: async () => ({ ...(await headers()), ...impersonation(user.value) }),
+    headers,
     tls: async () => {
       // A plugin may return a client certificate, so call it before connecting.
       await credentials.headers();
@@ -60,7 +59,7 @@ export async function kubeconfigIdentity(options: KubeconfigOptions): Promise<Id
 const unencrypted = ({ name, file, value }: Entry<ClusterEntry>): JoulieError =>
   refusal(
     [file],
-    `the server of cluster "${name}" is ${value.server}, which would get the user's token or password unencrypted: use https, or set ALLOW_INSECURE_TOKEN to true`,
+    `the server of cluster "${name}" is ${value.server}, which would get the user's token unencrypted: use https, or set ALLOW_INSECURE_TOKEN to true`,
   );
 
 const unsupported = ({ name, file }: Entry<UserEntry>, provider: string): JoulieError =>
@@ -73,11 +72,8 @@ function plainCredentials({ value: user, file }: Entry<UserEntry>, clock: Clock)
   const tokenFile = user.tokenFile === undefined ? undefined : new FileValue(beside(file, user.tokenFile), clock);
   tokenFile?.get();
   const authorization = () => {
-    // Precedence as in kubectl: token file, token, password.
     const token = tokenFile?.get() ?? user.token;
-    if (token !== undefined && token !== "") return `Bearer ${token}`;
-    if (user.username === undefined || user.username === "") return undefined;
-    return `Basic ${Buffer.from(`${user.username}:${user.password ?? ""}`).toString("base64")}`;
+    return token === undefined || token === "" ? undefined : `Bearer ${token}`;
   };
   return {
     headers: async () => {
@@ -86,13 +82,6 @@ function plainCredentials({ value: user, file }: Entry<UserEntry>, clock: Clock)
     },
     certificates: () => ({}),
     forget: () => tokenFile?.forget(),
-  };
-}
-
-function impersonation(user: UserEntry): Readonly<Record<string, string>> {
-  return {
-    ...(user.as !== undefined && { "impersonate-user": user.as }),
-    ...(user["as-uid"] !== undefined && { "impersonate-uid": user["as-uid"] }),
   };
 }
 

@@ -52,7 +52,6 @@ interface InCluster {
   readonly serviceAccount: string;
 }
 
-/** The identity of a pod's service account. */
 function inClusterIdentity({ clock, environment, serviceAccount }: InCluster): Identity {
   const { KUBERNETES_SERVICE_HOST: host = "", KUBERNETES_SERVICE_PORT: port = "443" } = environment;
   if (host === "" || !/^\d{1,5}$/.test(port)) {

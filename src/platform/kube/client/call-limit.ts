@@ -4,7 +4,6 @@ import { ApiError } from "./errors.ts";
 
 export interface CallLimitOptions {
   readonly clock: Clock;
-  /** Sustained calls per second. */
   readonly perSecond: number;
   /** Maximum burst after an idle period. */
   readonly burst: number;

@@ -12,8 +12,6 @@ export interface Selection {
 export interface ListQuery extends Selection {
   readonly limit?: number;
   readonly next?: string;
-  /** Unset reads the latest state; "0" allows a possibly stale state from the server's cache. */
-  readonly resourceVersion?: string;
 }
 
 export interface WatchQuery extends Selection {

@@ -7,9 +7,7 @@ import type { CallLimit } from "./call-limit.ts";
 import { ApiError, describeCall, errorFromNetwork, errorFromResponse, mayRepeat, waitAfterError } from "./errors.ts";
 import type { ApiRequest, ApiResponse, Transport } from "./transport.ts";
 
-/** Options of every call. */
 export interface CallOptions {
-  /** Aborts the call with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Limits both the wait in the client's queue and each attempt up to its last byte. */
   readonly timeout?: Milliseconds;

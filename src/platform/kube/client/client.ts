@@ -54,19 +54,13 @@ export class KubeClient {
     return this.#object<Item>({ method: "GET", path: pathOf(resource, at) }, true, options);
   }
 
-  /** Lists one page. */
   async list<Item extends KubeObject>(
     resource: Resource,
     query: ListQuery = {},
     options?: CallOptions,
   ): Promise<ListPage<Item>> {
-    const { limit, next, resourceVersion } = query;
-    const path = collection(resource, query, {
-      limit: limit?.toString(),
-      continue: next,
-      // A continue token implies a resourceVersion; the server rejects both together.
-      resourceVersion: next === undefined ? resourceVersion : undefined,
-    });
+    const { limit, next } = query;
+    const path = collection(resource, query, { limit: limit?.toString(), continue: next });
     const request = { method: "GET", path } as const;
     return pageOf<Item>(request, await this.#caller.call(request, true, options));
   }
@@ -168,7 +162,6 @@ export class KubeClient {
     });
   }
 
-  /** Binds a pod to a node. */
   async bind(pod: ObjectName & { readonly uid?: string }, node: string, options?: CallOptions): Promise<void> {
     const binding = {
       apiVersion: "v1",
@@ -243,7 +236,6 @@ function withQuery(path: string, query: Query): string {
   return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
 }
 
-/** The collection path with selectors. */
 function collection(resource: Resource, { namespace, labelSelector, fieldSelector }: Selection, query: Query): string {
   const path = pathOf(resource, { ...(namespace !== undefined && { namespace }) });
   return withQuery(path, { labelSelector, fieldSelector, ...query });

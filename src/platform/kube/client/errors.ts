@@ -120,7 +120,6 @@ export function errorFromResponse(
   );
 }
 
-/** The error of the Status in a watch's ERROR event. */
 export function errorFromStatus(call: Call, object: unknown): ApiError {
   const status = statusOf(object);
   const code = status?.code ?? 500;
@@ -237,10 +236,7 @@ export function waitAsked(error: unknown, longestAsked: Milliseconds, random: Ra
 
 const TRANSIENT: ReadonlySet<ApiError["kind"]> = new Set(["network", "timeout", "unavailable", "internal", "garbled"]);
 
-/**
- * Whether a retry may help and is safe. A call that is not idempotent (a create) is retried only if the server certainly did
- * not execute it; a lost response does not prove that.
- */
+/** Whether a retry may help and is safe: a create is retried only if the server certainly did not execute it. */
 export function mayRepeat(error: unknown, idempotent: boolean): error is ApiError {
   if (!(error instanceof ApiError)) return false;
   if (error.kind === "tooMany") return true;

@@ -1,5 +1,4 @@
-/** Metadata of every Kubernetes object. */
-export interface KubeMetadata {
+interface KubeMetadata {
   readonly name: string;
   readonly namespace?: string;
   readonly uid?: string;

@@ -97,7 +97,6 @@ function named(what: string, given: string): string {
   return given;
 }
 
-/** An RBAC rule. */
 export interface PermissionRule {
   /** Absent: cluster-wide. */
   readonly namespace?: string;

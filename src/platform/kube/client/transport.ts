@@ -1,4 +1,3 @@
-/** An HTTP request to a Kubernetes API server. */
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   /** Path and query, for example `/api/v1/nodes?limit=500`. */
@@ -7,7 +6,6 @@ export interface ApiRequest {
   readonly body?: string;
   /** The response lasts for minutes, like a watch; it uses the watch connection pool. */
   readonly longLived?: boolean;
-  /** Aborts the call. */
   readonly signal: AbortSignal;
 }
 
@@ -19,10 +17,7 @@ export interface ApiResponse {
   readonly body: AsyncIterable<Uint8Array>;
 }
 
-/**
- * Sends requests to an API server: over HTTP, or in process to the embedded one. It is independent of
- * Kubernetes and rejects only when there is no response.
- */
+/** Sends requests to an API server, over HTTP or in process. Rejects only when there is no response. */
 export interface Transport {
   request(request: ApiRequest): Promise<ApiResponse>;
   close(): Promise<void>;

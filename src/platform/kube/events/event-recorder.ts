@@ -39,10 +39,7 @@ interface Series {
   writing: boolean;
 }
 
-/**
- * Publishes Kubernetes Events. Repetitions of an event are counted as a
- * series. Best effort: it drops events that exceed its limits or fail, and callers never wait.
- */
+/** Publishes Events, repetitions as a series. Best effort: it drops what exceeds its limits; callers never wait. */
 export class EventRecorder {
   readonly #options: Required<EventRecorderOptions>;
   readonly #series = new Map<string, Series>();
@@ -168,7 +165,6 @@ export class EventRecorder {
     }
   }
 
-  /** Final write of a series. */
   #writeOrDrop(series: Series): void {
     if (series.count > series.written && !this.#write(series)) this.#dropped++;
   }
@@ -229,7 +225,6 @@ export class EventRecorder {
   }
 }
 
-/** The object of an event. */
 export interface EventSubject extends ObjectName {
   readonly apiVersion: string;
   readonly kind: string;

@@ -11,7 +11,7 @@ export interface LeaderElectorOptions extends KubeIo {
   /** Real time: leadership is decided by it. */
   readonly clock: Clock;
   /** The time that the Lease shows, where it is not that of `clock`. */
-  readonly calendar?: Pick<Clock, "now"> | undefined;
+  readonly calendar?: Pick<Clock, "now">;
   /** The Lease shared by all candidates. */
   readonly lease: ObjectName & { readonly namespace: string };
   /** The candidate's readable name; the elector adds a random suffix per process. */

@@ -19,10 +19,7 @@ interface Read<Value> {
 }
 type Listed<Value> = Read<Value> | "as it is" | "not of interest";
 
-/**
- * Applies lists and watch events to a store and emits the changes: each once and in order, even if events are
- * repeated or lost. It derives the changes between two lists by comparing them.
- */
+/** Applies lists and watch events to a store and emits each change once and in order, also if events are lost. */
 export class ListWatchSync<Value, Index extends string> {
   readonly #options: ListWatchSyncOptions<Value, Index>;
   readonly #unreadable = new Map<string, string>();
@@ -58,7 +55,7 @@ export class ListWatchSync<Value, Index extends string> {
     const changes: Change<Value>[] = [];
     for (const key of store.keys()) {
       const listed = this.#listed.get(key);
-      if (listed === undefined || listed === "not of interest") push(changes, store.delete(key, resourceVersion));
+      if (listed === undefined || listed === "not of interest") push(changes, store.delete(key));
     }
     for (const [key, listed] of this.#listed) {
       if (typeof listed === "object") push(changes, store.set(key, listed.version, listed.value, listed.words));
@@ -95,10 +92,7 @@ export class ListWatchSync<Value, Index extends string> {
     const read = this.#read(key, version, object, stored);
     if (read === "as it is") return;
     const isGone = read === "not of interest";
-    push(
-      changes,
-      isGone ? store.delete(key, version.resourceVersion) : store.set(key, version, read.value, read.words),
-    );
+    push(changes, isGone ? store.delete(key) : store.set(key, version, read.value, read.words));
   }
 
   /** Compares uids: a late delete must not remove a recreated object of the same name. */
@@ -111,7 +105,7 @@ export class ListWatchSync<Value, Index extends string> {
     if (stored?.uid !== version.uid) return;
     // With a selector an object may leave and return; an old DELETED event must not remove the returned object.
     if (comesAfter(stored.resourceVersion, version.resourceVersion) === true) return;
-    push(changes, store.delete(key, version.resourceVersion));
+    push(changes, store.delete(key));
   }
 
   #read(key: string, version: ObjectVersion, object: KubeObject, stored: ObjectVersion | undefined): Listed<Value> {

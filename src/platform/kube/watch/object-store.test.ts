@@ -17,12 +17,12 @@ describe("Store", () => {
     expect(store.set("ns/p", version("u1"), a)).toEqual([{ type: "added", key: "ns/p", new: a }]);
     expect(store.set("ns/p", version("u1", "2"), b)).toEqual([{ type: "updated", key: "ns/p", old: a, new: b }]);
     expect(store.set("ns/p", version("u2", "3"), c)).toEqual([
-      { type: "deleted", key: "ns/p", old: b, goneAt: "3" },
+      { type: "deleted", key: "ns/p", old: b },
       { type: "added", key: "ns/p", new: c },
     ]);
-    expect(store.get({ namespace: "ns", name: "p" })).toBe(c);
-    expect(store.delete("ns/p", "4")).toEqual([{ type: "deleted", key: "ns/p", old: c, goneAt: "4" }]);
-    expect(store.delete("ns/p", "5")).toEqual([]);
+    expect(store.getByKey("ns/p")).toBe(c);
+    expect(store.delete("ns/p")).toEqual([{ type: "deleted", key: "ns/p", old: c }]);
+    expect(store.delete("ns/p")).toEqual([]);
     expect(store.size).toBe(0);
   });
 
@@ -31,7 +31,7 @@ describe("Store", () => {
     const store = new ObjectStore<Pod, "node">({ node: () => node });
     store.set("p", version("u"), { node: undefined, size: 1 });
     node = "n2";
-    store.delete("p", "2");
+    store.delete("p");
     expect([...store.by("node", "n1")]).toEqual([]);
   });
 
@@ -48,7 +48,7 @@ describe("Store", () => {
         const truth = new Map<string, Pod>();
         for (const each of steps) {
           if (typeof each === "string") {
-            store.delete(each, "2");
+            store.delete(each);
             truth.delete(each);
           } else {
             const pod: Pod = { node: each[1], size: each[2] };

@@ -1,13 +1,8 @@
-import { keyOf, type ObjectName } from "../client/object.ts";
-
-/**
- * A change of one object. A recreated object (new uid) gives two changes: a delete and an add. `goneAt` of a delete
- * is its resourceVersion, or a later one if the watch missed it.
- */
+/** A change of one object. A recreated object (new uid) gives two changes: a delete and an add. */
 export type Change<Value> =
   | { readonly type: "added"; readonly key: string; readonly new: Value }
   | { readonly type: "updated"; readonly key: string; readonly old: Value; readonly new: Value }
-  | { readonly type: "deleted"; readonly key: string; readonly old: Value; readonly goneAt: string };
+  | { readonly type: "deleted"; readonly key: string; readonly old: Value };
 
 export type ChangeListener<Value> = (changes: readonly Change<Value>[]) => void;
 
@@ -17,7 +12,6 @@ export type IndexFunctions<Value, Index extends string> = Readonly<Record<Index,
 /** The read-only interface of a store. */
 export interface StoreView<Value, Index extends string = never> {
   readonly size: number;
-  get(at: ObjectName): Value | undefined;
   getByKey(key: string): Value | undefined;
   values(): IterableIterator<Value>;
   entries(): IterableIterator<[key: string, value: Value]>;
@@ -53,10 +47,6 @@ export class ObjectStore<Value, Index extends string = never> implements StoreVi
 
   get size(): number {
     return this.#records.size;
-  }
-
-  get(at: ObjectName): Value | undefined {
-    return this.#records.get(keyOf(at))?.value;
   }
 
   getByKey(key: string): Value | undefined {
@@ -102,17 +92,17 @@ export class ObjectStore<Value, Index extends string = never> implements StoreVi
     if (old === undefined) return [{ type: "added", key, new: value }];
     if (old.uid === uid) return [{ type: "updated", key, old: old.value, new: value }];
     return [
-      { type: "deleted", key, old: old.value, goneAt: resourceVersion },
+      { type: "deleted", key, old: old.value },
       { type: "added", key, new: value },
     ];
   }
 
-  delete(key: string, goneAt: string): Change<Value>[] {
+  delete(key: string): Change<Value>[] {
     const old = this.#records.get(key);
     if (old === undefined) return [];
     this.#records.delete(key);
     this.#reindex(key, old, undefined);
-    return [{ type: "deleted", key, old: old.value, goneAt }];
+    return [{ type: "deleted", key, old: old.value }];
   }
 
   #reindex(key: string, old: Stored<Value> | undefined, stored: Stored<Value> | undefined): void {

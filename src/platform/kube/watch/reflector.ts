@@ -16,10 +16,7 @@ export interface ReflectorOptions<Value, Index extends string> extends KubeIo {
   readonly clock: Clock;
   readonly resource: Resource;
   readonly selection?: Selection;
-  /**
-   * Projects an object to the needed fields; `managedFields` are already stripped. Return undefined to skip the object. An
-   * object for which it throws is reported once and skipped.
-   */
+  /** Projects an object to the needed fields. Undefined skips it; one for which it throws is reported once and skipped. */
   readonly project: (object: KubeObject) => Value | undefined;
   readonly indexes?: IndexFunctions<Value, Index>;
   /** Receives changes in order and in batches, after the store was updated. */
@@ -59,10 +56,7 @@ const CALL = { lean: true, urgent: true } as const;
  */
 const SERVER_TIMEOUT = milliseconds(1_200_000);
 
-/**
- * Keeps a store in sync with the API server: lists, watches, and restarts as needed.
- * It retries forever and replaces silent connections.
- */
+/** Keeps a store in sync with the API server: lists, watches, retries forever and replaces silent connections. */
 export class Reflector<Value, Index extends string = never> {
   readonly #options: ReflectorOptions<Value, Index>;
   readonly #store: ObjectStore<Value, Index>;
@@ -243,10 +237,7 @@ export class Reflector<Value, Index extends string = never> {
     if (isSilent) await this.#expectSamePast(signal);
   }
 
-  /**
-   * A server that was restored from a backup sends no event until its resourceVersion is that of the watch again. Without an answer
-   * the next watch opens at once: only it brings changes.
-   */
+  /** A server restored from a backup sends no event until its resourceVersion is that of the watch again. */
   async #expectSamePast(signal: AbortSignal): Promise<void> {
     const { client, resource, selection } = this.#options;
     const timeout = milliseconds(Math.min(this.#idleLimit, MAX_CHECK));

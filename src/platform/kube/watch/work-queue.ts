@@ -33,7 +33,6 @@ export class WorkQueue {
   readonly #later = new Map<string, { readonly due: MonotonicInstant; readonly timer: Timer }>();
   /** Forgotten while being processed: not retried on failure. */
   readonly #forgotten = new Set<string>();
-  /** Key → end of the server's Retry-After. */
   readonly #retryAfterUntil = new Map<string, MonotonicInstant>();
   readonly #stop = new AbortController();
   #idle: (() => void)[] = [];

@@ -9,7 +9,7 @@ import {
 } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { jittered, type RandomSource } from "../../random/index.ts";
-import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter, type DropReason, faultOf } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
 import type { PrometheusClient, PrometheusSample } from "../prometheus/prometheus-client.ts";
 import { sumPower } from "../prometheus/sum-power.ts";
@@ -17,9 +17,9 @@ import { fillPromql, type Placeholder, UNION_LABEL, unionOf } from "../template.
 
 /** PromQL queries. Zone and rack queries contain `{zone}` or `{rack}`. A value without a query is not read. */
 export interface FacilityQueries {
-  readonly ambient?: string | undefined;
-  readonly it?: string | undefined;
-  readonly cooling?: string | undefined;
+  readonly ambient?: string;
+  readonly it?: string;
+  readonly cooling?: string;
   readonly zoneAmbient?: string | undefined;
   readonly zoneIt?: string | undefined;
   readonly zoneCooling?: string | undefined;
@@ -64,10 +64,7 @@ const SPREAD = 0.1;
 /** Zones or racks per query: two hundred racks take two queries. */
 const PLACES_PER_QUERY = 100;
 
-/**
- * Polls facility values in the background. Each value takes one query per hundred zones or racks and fails independently. A value
- * stays valid until it is replaced or three intervals old.
- */
+/** Polls facility values in the background, each independently. A value stays valid for three intervals. */
 export class FacilityPoller {
   readonly #options: FacilityPollerOptions;
   readonly #values: Readonly<Record<FacilityFigure, ExpiringValues<number>>>;
@@ -148,8 +145,8 @@ export class FacilityPoller {
             drops.add("unmatched", ofPlace.length);
             continue;
           }
-          const value =
-            is === "power" ? sumPower(ofPlace, this.#judging(drops))?.power : median(ofPlace, this.#judging(drops));
+          const judging = this.#judging(drops);
+          const value = is === "power" ? sumPower(ofPlace, judging)?.power : median(ofPlace, judging);
           if (value !== undefined) this.#values[figure].set(place, value, clock.monotonic());
         }
       } catch (error) {
@@ -161,7 +158,7 @@ export class FacilityPoller {
     report?.({ figure, dropped: drops.counts, ...(problem && { problem }) });
   }
 
-  #judging = (drops: DropCounter) => ({ now: this.#options.clock.now(), staleAfter: STALE_AFTER, drops });
+  #judging = (drops: DropCounter) => ({ now: this.#options.clock.now(), drops });
 }
 
 const SITE = "";
@@ -200,12 +197,12 @@ const reading = (
 /** The median of several thermometers, so that one broken sensor has no effect. Negative temperatures are valid. */
 function median(
   samples: readonly PrometheusSample[],
-  { now, staleAfter, drops }: Parameters<typeof sumPower>[1],
+  { now, drops }: Parameters<typeof sumPower>[1],
 ): Celsius | undefined {
   const values: number[] = [];
-  for (const { value, at } of samples) {
-    const fault = invalidReason(value, "any") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
-    if (fault === undefined) values.push(value);
+  for (const sample of samples) {
+    const fault = faultOf(sample, now, "any");
+    if (fault === undefined) values.push(sample.value);
     else drops.add(fault);
   }
   values.sort((a, b) => a - b);

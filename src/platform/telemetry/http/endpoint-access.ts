@@ -6,7 +6,6 @@ export interface EndpointAccessOptions {
   readonly variables: readonly (string | undefined)[];
   /** The value of TELEMETRY_ALLOWED_ENDPOINTS. */
   readonly allowed: readonly EndpointRange[];
-  /** Whether a token is configured. */
   readonly hasToken: boolean;
   /** ALLOW_INSECURE_TOKEN: the token may be sent unencrypted over http://. */
   readonly insecureToken: boolean;

@@ -6,7 +6,6 @@ import type { RandomSource } from "../../random/index.ts";
 export interface EndpointPollerOptions {
   readonly clock: Clock;
   readonly random: RandomSource;
-  /** The number of endpoints polled concurrently. */
   readonly parallel: number;
   /** An endpoint that takes longer frees its slot for the next one, while its response is still awaited. */
   readonly patience: Milliseconds;

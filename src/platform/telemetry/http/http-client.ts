@@ -14,7 +14,7 @@ export interface HttpClientOptions {
   /** The maximum size of a response body. */
   readonly maxBodyBytes?: number;
   /** Decides which endpoints may be called and get the token, if users other than the administrator choose endpoints. */
-  readonly access?: EndpointAccess | undefined;
+  readonly access?: EndpointAccess;
   /** A file with a bearer token, read again when it is replaced. Without `access` the token is never sent. */
   readonly tokenFile?: string | undefined;
   /** A file with the CA certificates to trust instead of the system's. */
@@ -29,7 +29,6 @@ export interface HttpCall {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
   readonly timeout?: Milliseconds;
-  /** Aborts the call with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -149,10 +148,7 @@ const nameOf = ({ method = "GET", url }: HttpCall): string => `${method} ${url.o
 
 const statusOf = ({ status }: TelemetryError): { status?: number } => (status === undefined ? {} : { status });
 
-/**
- * Opens connections with the CA file's current content. The time limit closes half-open connections that an aborted call leaves
- * behind.
- */
+/** With the CA file's current content. The time limit closes half-open connections of aborted calls. */
 function connector(timeout: Milliseconds, authorities: FileValue | undefined): buildConnector.connector {
   let built: { ca: string | undefined; connect: buildConnector.connector } | undefined;
   return (options, callback) => {

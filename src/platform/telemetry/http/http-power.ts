@@ -1,8 +1,8 @@
 import type { MeterReading } from "../../../core/twin/index.ts";
-import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
+import { milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { DropCounter, type DropReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter, type DropReason, isStaleSample } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
 import type { NodePowerSource, NodeReadings } from "../node-power-source.ts";
 import { fillUrl } from "../template.ts";
@@ -17,14 +17,12 @@ export interface HttpPowerOptions extends Omit<HttpClientOptions, "connections">
   /** A URL in which `{node}` is replaced by the node's name. */
   readonly endpoint: string;
   readonly scope: PowerScope;
-  readonly staleAfter?: Milliseconds;
   readonly poller?: Partial<Omit<EndpointPollerOptions, "clock" | "random">>;
 }
 
 /** With these values, 500 unresponsive endpoints cost the first poll about three seconds and later polls nothing. */
 const POLLER_DEFAULTS = { parallel: 32, patience: milliseconds(200), maxOpen: 512, budget: milliseconds(10_000) };
 
-/** Reads the power of each node from its own HTTP endpoint. */
 export class HttpPower implements NodePowerSource {
   readonly #options: HttpPowerOptions;
   readonly #http: HttpClient;
@@ -58,14 +56,14 @@ export class HttpPower implements NodePowerSource {
   }
 
   async #readNode(node: string, signal: AbortSignal | undefined): Promise<MeterReading | DropReason> {
-    const { clock, endpoint, scope, staleAfter = STALE_AFTER } = this.#options;
+    const { clock, endpoint, scope } = this.#options;
     try {
       const payload = await this.#http.json({ url: fillUrl(endpoint, "{node}", node), signal });
       const reading = powerInPayload(payload, scope);
       if (typeof reading === "string") return reading;
       const now = clock.now();
       const { at = now } = reading;
-      return isStale(at, now, staleAfter) ? "stale" : { ...reading, at, source: "http" };
+      return isStaleSample(at, now) ? "stale" : { ...reading, at, source: "http" };
     } catch (error) {
       if (error instanceof TelemetryError) return error.kind;
       throw error;

@@ -32,9 +32,9 @@ export type PowerScope = "node" | "cpu";
 
 export interface PayloadReading {
   /** Absent if the node's endpoint reads the whole server only. */
-  readonly power?: Watts | undefined;
+  readonly power?: Watts;
   /** Of the whole server, with the node's scope. */
-  readonly server?: Watts | undefined;
+  readonly server?: Watts;
   /** When the endpoint measured it, if it reports that. */
   readonly at?: Instant;
 }
@@ -60,7 +60,7 @@ export function powerInPayload(value: unknown, scope: PowerScope): PayloadReadin
   const hasGpu = read.gpu?.present ?? ((read.gpu?.count ?? 0) > 0 || gpu !== undefined);
   const power = scope === "node" ? nodePower(top, cpu, hasGpu ? { power: gpu } : undefined) : cpuPower(top, cpu, gpu);
   const server = scope === "node" && isNonNegative(read.serverPowerWatts) ? watts(read.serverPowerWatts) : undefined;
-  const fault = typeof power === "string" ? power : invalidReason(power, "not negative");
+  const fault = typeof power === "string" ? power : invalidReason(power);
   if (fault !== undefined && server === undefined) return fault;
   const at = ts === undefined ? undefined : instantOf(ts);
   return {
@@ -100,6 +100,7 @@ const MAX_SECONDS = 1e11;
 
 /** RFC 3339, or a number of seconds or milliseconds since 1970. */
 function instantOf(ts: string | number): Instant | undefined {
-  const at = typeof ts === "string" ? Date.parse(ts) : ts < MAX_SECONDS ? ts * 1000 : ts;
+  let at = typeof ts === "string" ? Date.parse(ts) : ts;
+  if (typeof ts === "number" && ts < MAX_SECONDS) at = ts * 1000;
   return Number.isNaN(at) ? undefined : instant(at);
 }

@@ -31,7 +31,7 @@ describe("MetricsApi", () => {
   it("reads the cores used on every node with one list", async () => {
     const items = [item("a", "1500m"), item("b.example", "250000000n"), item("c", "0"), item("d", "3")];
     const { api, paths } = open(() => ({ kind: "NodeMetricsList", items }));
-    const { usage, dropped, unavailable } = await api.read();
+    const { usage, dropped } = await api.read();
     expect([...usage].map(([node, { cpuCores }]) => [node, cpuCores])).toEqual([
       ["a", 1.5],
       ["b.example", 0.25],
@@ -39,7 +39,7 @@ describe("MetricsApi", () => {
       ["d", 3],
     ]);
     expect(usage.get("a")?.at).toBe(START - 10_000);
-    expect([dropped.size, unavailable]).toEqual([0, undefined]);
+    expect(dropped.size).toBe(0);
     expect(paths).toEqual(["/apis/metrics.k8s.io/v1beta1/nodes"]);
   });
 
@@ -70,18 +70,18 @@ describe("MetricsApi", () => {
       return { items: [item("a", "1", 10, clock.now())] };
     });
     const pass = async () => {
-      const { usage, unavailable } = await api.read();
+      const { usage } = await api.read();
       clock.advance(milliseconds(60_000));
-      return { size: usage.size, unavailable };
+      return usage.size;
     };
-    const passes = [];
+    const passes: number[] = [];
     for (let count = 0; count < 60; count++) passes.push(await pass());
-    expect(passes.every(({ size, unavailable }) => size === 0 && unavailable?.includes(String(status)))).toBe(true);
+    expect(passes.every((size) => size === 0)).toBe(true);
     expect(paths.length).toBeGreaterThan(4);
     expect(paths.length).toBeLessThan(15);
     there = true;
     for (let count = 0; count < 12; count++) passes.push(await pass());
-    expect(passes.at(-1)).toEqual({ size: 1, unavailable: undefined });
+    expect(passes.at(-1)).toBe(1);
     // After it recovered, it is read in every pass.
     const before = paths.length;
     await pass();
@@ -94,9 +94,9 @@ describe("MetricsApi", () => {
     expect(paths.length).toBe(before + 4);
   });
 
-  it("reports a response that is not a list as unavailable", async () => {
+  it("has no usage from a response that is not a list", async () => {
     const { api } = open(() => ({ kind: "Status" }));
-    expect(await api.read()).toMatchObject({ unavailable: "the response is not a node list" });
+    expect((await api.read()).usage.size).toBe(0);
   });
 
   it("ends with the caller's reason", async () => {

@@ -2,7 +2,6 @@ import * as z from "zod";
 import type { NodeUsage } from "../../../core/planning/index.ts";
 import {
   instant,
-  type Milliseconds,
   type MonotonicInstant,
   milliseconds,
   monotonicInstant,
@@ -12,8 +11,7 @@ import { backoffDelay } from "../../backoff/index.ts";
 import type { Clock } from "../../clock/index.ts";
 import { isApiError, type KubeClient } from "../../kube/index.ts";
 import type { RandomSource } from "../../random/index.ts";
-import { DropCounter, type DropReason, invalidReason, isStale, STALE_AFTER } from "../dropped-samples.ts";
-import { errorMessage } from "../errors.ts";
+import { DropCounter, type DropReason, faultOf } from "../dropped-samples.ts";
 
 const PATH = "/apis/metrics.k8s.io/v1beta1/nodes";
 const CALL = { timeout: milliseconds(10_000), retries: 0 } as const;
@@ -22,15 +20,12 @@ export interface UsageReadings {
   /** By node; empty while the API is not available. */
   readonly usage: ReadonlyMap<string, NodeUsage>;
   readonly dropped: ReadonlyMap<DropReason, number>;
-  /** Why there is no usage. Not an error, because many clusters have no metrics-server. */
-  readonly unavailable?: string;
 }
 
 export interface MetricsApiOptions {
   readonly client: Pick<KubeClient, "raw">;
   readonly clock: Clock;
   readonly random: RandomSource;
-  readonly staleAfter?: Milliseconds;
 }
 
 const nodeList = z.object({ items: z.array(z.unknown()) });
@@ -46,7 +41,6 @@ const BACKOFF = { first: milliseconds(30_000), longest: milliseconds(600_000), j
 export class MetricsApi {
   readonly #options: MetricsApiOptions;
   #failures = 0;
-  #reason = "";
   #retryAt: MonotonicInstant = monotonicInstant(-Infinity);
 
   constructor(options: MetricsApiOptions) {
@@ -56,21 +50,20 @@ export class MetricsApi {
   /** Rejects only with the signal's reason. */
   async read(signal?: AbortSignal): Promise<UsageReadings> {
     const { client, clock } = this.#options;
-    if (clock.monotonic() < this.#retryAt) return this.#noUsage();
+    if (clock.monotonic() < this.#retryAt) return NO_USAGE;
     try {
       const list = nodeList.safeParse(await client.raw(PATH, { ...CALL, ...(signal && { signal }) })).data;
-      if (list === undefined) return this.#failed("the response is not a node list");
+      if (list === undefined) return this.#failed();
       this.#failures = 0;
       return this.#usageIn(list.items);
     } catch (error) {
       if (!isApiError(error)) throw error;
-      return this.#failed(errorMessage(error));
+      return this.#failed();
     }
   }
 
   #usageIn(items: readonly unknown[]): UsageReadings {
     const now = this.#options.clock.now();
-    const staleAfter = this.#options.staleAfter ?? STALE_AFTER;
     const drops = new DropCounter();
     const usage = new Map<string, NodeUsage>();
     for (const item of items) {
@@ -81,20 +74,20 @@ export class MetricsApi {
         continue;
       }
       const at = instant(Date.parse(read.timestamp));
-      const fault = invalidReason(cpu.value, "not negative") ?? (isStale(at, now, staleAfter) ? "stale" : undefined);
+      const fault = faultOf({ value: cpu.value, at }, now);
       if (fault === undefined) usage.set(read.metadata.name, { cpuCores: cpu.value, at });
       else drops.add(fault);
     }
     return { usage, dropped: drops.counts };
   }
 
-  #failed(reason: string): UsageReadings {
+  /** Not reported, because many clusters have no metrics-server. */
+  #failed(): UsageReadings {
     const { clock, random } = this.#options;
     this.#failures++;
     this.#retryAt = monotonicInstant(clock.monotonic() + backoffDelay(this.#failures, BACKOFF, random));
-    this.#reason = reason;
-    return this.#noUsage();
+    return NO_USAGE;
   }
-
-  #noUsage = (): UsageReadings => ({ usage: new Map(), dropped: new Map(), unavailable: this.#reason });
 }
+
+const NO_USAGE: UsageReadings = { usage: new Map(), dropped: new Map() };

@@ -1,7 +1,7 @@
 import type { MeterReading } from "../../../core/twin/index.ts";
-import { instant, type Milliseconds, watts } from "../../../core/units/index.ts";
+import { instant, watts } from "../../../core/units/index.ts";
 import type { Clock } from "../../clock/index.ts";
-import { DropCounter, STALE_AFTER } from "../dropped-samples.ts";
+import { DropCounter } from "../dropped-samples.ts";
 import { TelemetryError } from "../errors.ts";
 import type { NodePowerSource, NodeReadings } from "../node-power-source.ts";
 import { NodeMatcher } from "./node-matcher.ts";
@@ -14,7 +14,6 @@ export interface PrometheusPowerOptions {
   readonly clock: Clock;
   /** A query that returns the watts of every node; the label joulie_covers says of what. Default: Kepler's series. */
   readonly query?: string | undefined;
-  readonly staleAfter?: Milliseconds;
 }
 
 /** Reads the power of all nodes with one query. */
@@ -42,7 +41,6 @@ export class PrometheusPower implements NodePowerSource {
   }
 
   #assign(nodes: readonly string[], samples: readonly PrometheusSample[]): NodeReadings {
-    const { clock, staleAfter = STALE_AFTER } = this.#options;
     const drops = new DropCounter();
     const matcher = new NodeMatcher(nodes);
     const byNode = new Map<string, PrometheusSample[]>();
@@ -56,11 +54,11 @@ export class PrometheusPower implements NodePowerSource {
       if (ofNode === undefined) byNode.set(match.node, [sample]);
       else ofNode.push(sample);
     }
-    const now = clock.now();
+    const now = this.#options.clock.now();
     const source = sourceOfQuery(this.#query);
     const readings = new Map<string, MeterReading>();
     for (const [node, ofNode] of byNode) {
-      const reading = readingOf(ofNode, (part) => sumPower(part, { now, staleAfter, drops }), drops);
+      const reading = readingOf(ofNode, (part) => sumPower(part, { now, drops }), drops);
       if (reading !== undefined) readings.set(node, { ...reading, source });
     }
     drops.add("missing", new Set(nodes).size - byNode.size);

@@ -1,5 +1,5 @@
-import { type Instant, instant, type Milliseconds, type Watts, watts } from "../../../core/units/index.ts";
-import { type DropCounter, invalidReason, isStale } from "../dropped-samples.ts";
+import { type Instant, instant, type Watts, watts } from "../../../core/units/index.ts";
+import { type DropCounter, faultOf } from "../dropped-samples.ts";
 import type { PrometheusSample } from "./prometheus-client.ts";
 
 /**
@@ -41,7 +41,7 @@ function withoutOverlap(samples: readonly PrometheusSample[], drops: DropCounter
  */
 export function sumPower(
   samples: readonly PrometheusSample[],
-  { now, staleAfter, drops }: { readonly now: Instant; readonly staleAfter: Milliseconds; readonly drops: DropCounter },
+  { now, drops }: { readonly now: Instant; readonly drops: DropCounter },
 ): { readonly power: Watts; readonly at: Instant } | undefined {
   const parts = Map.groupBy(withoutOverlap(samples, drops), partOf);
   let power = 0;
@@ -49,8 +49,7 @@ export function sumPower(
   let complete = parts.size > 0;
   for (const part of parts.values()) {
     const valid = part.filter((sample) => {
-      const fault =
-        invalidReason(sample.value, "not negative") ?? (isStale(sample.at, now, staleAfter) ? "stale" : undefined);
+      const fault = faultOf(sample, now);
       if (fault !== undefined) drops.add(fault);
       return fault === undefined;
     });

@@ -194,9 +194,9 @@ export class CpuPlanExecutor {
 }
 
 interface Acted {
-  readonly raplWrite?: WriteOutcome | undefined;
-  readonly throttleWrite?: WriteOutcome | undefined;
-  readonly raplCaps?: ReadonlyMap<string, Watts> | undefined;
+  readonly raplWrite?: WriteOutcome;
+  readonly throttleWrite?: WriteOutcome;
+  readonly raplCaps?: ReadonlyMap<string, Watts>;
 }
 
 const capOf = (caps: readonly PackageCap[], { board }: BoardHandle): PackageCap | undefined =>

@@ -9,8 +9,8 @@ export interface DeviceReport {
   readonly result: ControlResult;
   readonly message: string;
   /** A problem that is also published as an Event, once, when it begins. */
-  readonly alarm?: { readonly reason: (typeof alarmReasons)[number]; readonly note: string } | undefined;
-  readonly unproven?: boolean | undefined;
+  readonly alarm?: { readonly reason: (typeof alarmReasons)[number]; readonly note: string };
+  readonly unproven?: boolean;
 }
 
 /** Combines outcomes: the worst result, with the messages of that result. */

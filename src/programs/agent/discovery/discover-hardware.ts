@@ -17,7 +17,7 @@ export interface DiscoverySources {
 export interface DiscoveryOptions {
   /** Whether discovery may write limits back unchanged to prove that they can be set. Otherwise it writes nothing. */
   readonly mayWrite: boolean;
-  readonly signal?: AbortSignal | undefined;
+  readonly signal?: AbortSignal;
 }
 
 export async function discoverHardware(

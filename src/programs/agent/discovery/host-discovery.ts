@@ -19,7 +19,7 @@ export interface HostDiscoveryOptions {
   readonly signal: AbortSignal;
 }
 
-/** A working driver answers sooner; one that must wake its boards, or hangs, may take half a minute. */
+/** A working GPU driver answers sooner. A driver that must wake its boards, or hangs, may take half a minute. */
 const GPU_TIMEOUT = milliseconds(1000);
 
 const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
@@ -27,8 +27,8 @@ const HARDWARE: ErrorCode = "JOULIE_E_HARDWARE";
 interface FoundHardware {
   readonly status: NodeHardwareStatus;
   readonly at: MonotonicInstant;
-  /** Which backends worked in the last tick; a change triggers a new discovery. */
-  readonly works: string;
+  /** What worked in the tick before, and whether discovery may write. A change triggers a new discovery. */
+  readonly conditions: string;
   /** Whether discovery proved control by writing limits back. */
   readonly mayWrite: boolean;
   /** The GPU driver has not answered yet: the result is used to cap CPUs, but not published. */
@@ -41,48 +41,69 @@ export function hostDiscovery(
   { catalogue, clock, log, simulateOnly, signal }: HostDiscoveryOptions,
 ): Discover {
   let found: FoundHardware | undefined;
-  let seen: { readonly of: unknown; readonly node: ProjectedNode | undefined; readonly view: HardwareView } | undefined;
+  const viewOf = cachedView(name, catalogue);
   const gpusAnswer = gpuAnswers(machine, clock, signal);
   const rediscover = async (
     node: ProjectedNode | undefined,
-    works: string,
+    conditions: string,
     mayWrite: boolean,
   ): Promise<FoundHardware> => {
-    if (await gpusAnswer())
-      return { status: await machine.discover(node, signal, { mayWrite }), at: clock.monotonic(), works, mayWrite };
+    if (await gpusAnswer()) {
+      const status = await machine.discover(node, signal, { mayWrite });
+      return { status, at: clock.monotonic(), conditions, mayWrite };
+    }
     // CPU caps do not wait for the GPU driver.
     if (found !== undefined && found.mayWrite === mayWrite) return found;
     const status = await machine.discover(node, signal, { gpus: false, mayWrite });
-    return { status, at: clock.monotonic(), works, mayWrite, withoutGpus: true };
+    return { status, at: clock.monotonic(), conditions, mayWrite, withoutGpus: true };
   };
-  return async ({ synced, node }, { route }, last) => {
+  const isDue = (conditions: string, lastTick: NodeTick | undefined): boolean => {
+    if (found === undefined || found.withoutGpus === true) return true;
+    if (elapsed(found.at, clock.monotonic()) >= REDISCOVER_INTERVAL) return true;
+    return lastTick !== undefined && found.conditions !== conditions;
+  };
+  return async ({ synced, node }, { route }, lastTick) => {
     // Do not write limits back if nothing may be changed, or if a profile that is not read yet may forbid it.
     const mayWrite = !simulateOnly && synced && node !== undefined && route.cpuControl.type === "host";
-    const works = `${worksOf(last)} ${mayWrite}`;
-    const old = found === undefined || found.withoutGpus || elapsed(found.at, clock.monotonic()) >= REDISCOVER_INTERVAL;
-    if (old || (found?.works !== works && last !== undefined)) {
+    const conditions = `${workingParts(lastTick)} ${mayWrite}`;
+    if (isDue(conditions, lastTick)) {
       try {
-        found = await rediscover(node, works, mayWrite);
+        found = await rediscover(node, conditions, mayWrite);
       } catch (err) {
         if (signal.aborted) throw err;
         log.error({ code: HARDWARE, err }, "hardware discovery failed; retrying later");
-        found = { status: found?.status ?? {}, at: clock.monotonic(), works, mayWrite };
+        found = { status: found?.status ?? {}, at: clock.monotonic(), conditions, mayWrite };
       }
     }
     const status = found?.status;
-    if (seen?.of !== status || seen?.node !== node || seen === undefined)
-      seen = { of: status, node, view: hardwareView(node ?? { metadata: { name } }, status, { catalogue }) };
-    return { view: seen.view, publish: found?.withoutGpus === true ? undefined : status };
+    return { view: viewOf(node, status), publish: found?.withoutGpus === true ? undefined : status };
   };
 }
 
-/** Whether the GPU driver has answered, within a timeout. Only one call runs at a time, and only its first caller waits. */
+/** Computes the hardware view again only when the node or the discovered hardware is another object. */
+function cachedView(name: string, catalogue: Catalogue) {
+  let cached:
+    | { readonly node: ProjectedNode | undefined; readonly status: unknown; readonly view: HardwareView }
+    | undefined;
+  return (node: ProjectedNode | undefined, status: NodeHardwareStatus | undefined): HardwareView => {
+    if (cached === undefined || cached.node !== node || cached.status !== status) {
+      const view = hardwareView(node ?? { metadata: { name } }, status, { catalogue });
+      cached = { node, status, view };
+    }
+    return cached.view;
+  };
+}
+
+/**
+ * Returns a function that asks whether the GPU driver answers. It waits at most `GPU_TIMEOUT`. While the driver still works on an
+ * earlier question the answer is no, at once.
+ */
 function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): () => Promise<boolean> {
-  let state: "idle" | "looking" | "answered" = "idle";
+  let state: "idle" | "asking" | "answered" = "idle";
   return async () => {
-    if (state === "looking") return false;
+    if (state === "asking") return false;
     if (state === "idle") {
-      state = "looking";
+      state = "asking";
       const discovery = gpu.discover(signal).finally(() => {
         state = "answered";
       });
@@ -93,5 +114,5 @@ function gpuAnswers({ gpu }: HostMachine, clock: Clock, signal: AbortSignal): ()
   };
 }
 
-const worksOf = (tick: NodeTick | undefined): string =>
+const workingParts = (tick: NodeTick | undefined): string =>
   `${tick?.cpu?.backend} ${tick?.gpu?.backend} ${tick?.power.zones.length}`;

@@ -31,7 +31,7 @@ export interface HostMachine extends Host {
 }
 
 export interface BackendSelection {
-  readonly backend?: PowerCapBackend | undefined;
+  readonly backend?: PowerCapBackend;
   readonly boards: readonly CapBoard[];
   /** Why other backends have no boards. */
   readonly absent: readonly string[];

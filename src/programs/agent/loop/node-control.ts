@@ -43,7 +43,7 @@ export interface NodeTick {
   readonly route: Route;
   readonly power: NodePowerReadings;
   /** Absent while the target is unknown. */
-  readonly cpu?: CpuReport | undefined;
+  readonly cpu?: CpuReport;
   /** Absent without GPUs, and while the target is unknown. */
   readonly gpu?: DeviceReport | undefined;
   /** Whether the tick carried its intent out to the end. A slow GPU driver may go on after it. */

@@ -50,40 +50,37 @@ export class ShardWatch implements NodeFactsSource {
 
   constructor(options: ShardOptions) {
     this.#options = options;
-    const ifRelevant =
-      <Value>(project: (object: KubeObject) => Value) =>
-      (object: KubeObject) =>
-        this.#isRelevant(object.metadata.name) ? project(object) : undefined;
     this.#nodes = this.#reflect({
       resource: resources.nodes,
-      project: ifRelevant(projectNode),
+      project: this.#ifRelevant(projectNode),
       selection: { labelSelector: formatLabelSelector(options.selector) },
     });
     this.#twins = this.#reflect({
       resource: resources.nodeTwins,
-      project: ifRelevant((object) => projectTwin(readAs(nodeTwinKind)(object))),
+      project: this.#ifRelevant((object) => projectTwin(readAs(nodeTwinKind)(object))),
     });
     this.#profiles = this.#reflect({
       resource: resources.nodePowerProfiles,
-      project: ifRelevant(readAs(nodePowerProfileKind)),
+      project: this.#ifRelevant(readAs(nodePowerProfileKind)),
     });
     this.#hardware = this.#reflect({
       resource: resources.nodeHardwares,
-      project: ifRelevant(readAs(nodeHardwareKind)),
+      project: this.#ifRelevant(readAs(nodeHardwareKind)),
     });
     this.#routes = this.#reflect<TelemetryProfile, "node">(
       {
         resource: resources.telemetryProfiles,
         project: (object) => {
           const profile = readAs(telemetryProfileKind)(object);
-          const { scope, nodeName } = profile.spec.target;
-          return scope === "cluster" || (nodeName !== undefined && this.#isRelevant(nodeName)) ? profile : undefined;
+          const target = targetOf(profile);
+          const isKept = target === CLUSTER || (target !== undefined && this.#isRelevant(target));
+          return isKept ? profile : undefined;
         },
-        indexes: { node: ({ spec: { target } }) => (target.scope === "cluster" ? CLUSTER : target.nodeName) },
+        indexes: { node: targetOf },
       },
       (change) => {
-        const { target } = (change.type === "deleted" ? change.old : change.new).spec;
-        return target.scope === "cluster" ? undefined : target.nodeName;
+        const target = targetOf(change.type === "deleted" ? change.old : change.new);
+        return target === CLUSTER ? undefined : target;
       },
     );
   }
@@ -113,6 +110,7 @@ export class ShardWatch implements NodeFactsSource {
 
   get notSynced(): readonly string[] {
     const unread = unreadOf(this.#reflectors);
+    // The stop switch is an annotation of the namespace.
     if (!this.#options.stopSwitch.isKnown) unread.push("namespace");
     return unread;
   }
@@ -139,6 +137,11 @@ export class ShardWatch implements NodeFactsSource {
     return this.ownsNode(name) || this.#options.held.has(name);
   }
 
+  /** Projects an object that is named after a node. An object of another shard's node is dropped. */
+  #ifRelevant<Value>(project: (object: KubeObject) => Value): (object: KubeObject) => Value | undefined {
+    return (object) => (this.#isRelevant(object.metadata.name) ? project(object) : undefined);
+  }
+
   #reflect<Value extends WatchedObject, Index extends string = never>(
     options: Pick<ReflectorOptions<Value, Index>, "resource" | "project" | "selection" | "indexes">,
     nodeOf: (change: Change<Value>) => string | undefined = ({ key }) => key,
@@ -147,5 +150,9 @@ export class ShardWatch implements NodeFactsSource {
   }
 }
 
-/** Index key of cluster profiles; no valid node name. */
+/** Stands for all nodes as a target. It is no valid node name. */
 const CLUSTER = "*";
+
+/** The name of the node that a profile is for, or `CLUSTER`. */
+const targetOf = ({ spec: { target } }: TelemetryProfile): string | undefined =>
+  target.scope === "cluster" ? CLUSTER : target.nodeName;

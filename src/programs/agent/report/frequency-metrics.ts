@@ -4,32 +4,37 @@ import type { HostMachine } from "../host/host.ts";
 import type { NodeRunner } from "../loop/node-runner.ts";
 import type { AgentMetrics } from "./agent-metrics.ts";
 
-/** Without a throttle the maxima do not change, so the hundreds of files are read rarely. */
+/** How often the maximum frequencies are read while there is no throttle. They are hundreds of files and rarely change. */
 const REFRESH_INTERVAL = milliseconds(60_000);
 
+/** Returns a function to call after each tick. It starts to record the node's CPU frequencies if a reading is due. */
 export function frequencyMetrics(
   machine: HostMachine,
   runner: NodeRunner,
   metrics: AgentMetrics,
   clock: Clock,
 ): () => void {
-  let last: { readonly at: MonotonicInstant; readonly throttled: boolean } | undefined;
-  let reading = false;
-  const update = async (throttled: boolean): Promise<void> => {
+  let lastReading: { readonly at: MonotonicInstant; readonly throttled: boolean } | undefined;
+  let isReading = false;
+  const record = async (throttled: boolean): Promise<void> => {
     try {
       metrics.recordFrequencies(runner.name, await machine.frequencies(throttled));
     } catch {
       metrics.recordFrequencies(runner.name, []);
     }
-    reading = false;
+    isReading = false;
   };
   return () => {
     const throttled = runner.control.dvfs.throttlePct > 0;
     const now = clock.monotonic();
-    const old = last === undefined || last.throttled !== throttled || elapsed(last.at, now) >= REFRESH_INTERVAL;
-    if (reading || !(throttled || old)) return;
-    reading = true;
-    last = { at: now, throttled };
-    void update(throttled);
+    const isDue =
+      throttled ||
+      lastReading === undefined ||
+      lastReading.throttled ||
+      elapsed(lastReading.at, now) >= REFRESH_INTERVAL;
+    if (isReading || !isDue) return;
+    isReading = true;
+    lastReading = { at: now, throttled };
+    void record(throttled);
   };
 }

@@ -1,19 +1,18 @@
 import {
   type Condition,
   nodeTwinKind,
-  type ProfileControlReport,
   type TelemetryProfile,
-  type TwinControlReport,
   telemetryProfileKind,
   validateForWrite,
 } from "../../../core/api/index.ts";
 import { fnv1a32 } from "../../../core/control/index.ts";
-import { elapsed, isoTime, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
+import { elapsed, type Milliseconds, type MonotonicInstant, milliseconds } from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { isApiError, type KubeClient, resources } from "../../../platform/kube/index.ts";
 import type { ChangeLog } from "../../../platform/log/index.ts";
 import type { Routing } from "../routing/routing.ts";
-import { type DeviceStatus, isHeartbeatDue, isStatusWorthPublishing, type NodeStatus } from "./node-status.ts";
+import { profileReport, reportPatch, twinReport } from "./control-reports.ts";
+import { isHeartbeatDue, isStatusWorthPublishing, type NodeStatus } from "./node-status.ts";
 
 export interface StatusReporterOptions {
   readonly node: string;
@@ -21,17 +20,18 @@ export interface StatusReporterOptions {
   readonly clock: Clock;
   readonly interval: Milliseconds;
   readonly changes: ChangeLog;
-  /** When all twins were last as the operator has decided, by its clock. */
+  /** The last time, by the operator's clock, at which all twins were as the operator had decided. */
   readonly aliveAt: () => string | undefined;
 }
 
 /** One short attempt without retries: the next tick has a newer status. */
-const CALL = { timeout: milliseconds(10_000), retries: 0, lean: true, subresource: "status" } as const;
+const CALL_OPTIONS = { timeout: milliseconds(10_000), retries: 0, lean: true, subresource: "status" } as const;
 /** No controller waits for a profile's status, so its heartbeat is this many times slower than the twin's. */
 const PROFILE_HEARTBEATS = 10;
 /** Agents mark a superseded cluster profile at different times within this span, so that only the first one writes. */
-const SPREAD = 60_000;
+const MARKING_SPREAD_MS = 60_000;
 
+/** The status that the API server accepted last, and the object that has it. */
 interface WrittenStatus {
   readonly uid: string;
   readonly status: NodeStatus;
@@ -39,8 +39,9 @@ interface WrittenStatus {
 
 export interface ReportedTwin {
   readonly uid: string;
+  /** The wake of the node for which the operator awaits a report. */
   readonly wake?: string | undefined;
-  /** If the agent may refresh it: its `lastUpdated`. */
+  /** The twin's `lastUpdated`, if the agent may write a newer one. */
   readonly refreshedAt?: string | undefined;
 }
 
@@ -48,13 +49,15 @@ export interface ReportedTwin {
 export class StatusReporter {
   readonly #options: StatusReporterOptions;
   #twin: WrittenStatus | undefined;
-  /** The NodeTwin that was told that the agent is there. */
-  #announced: string | undefined;
-  #wake: string | undefined;
+  /** The uid of the NodeTwin to which `announce` wrote. */
+  #announcedTwin: string | undefined;
+  /** The last wake that was reported. */
+  #reportedWake: string | undefined;
   #profile: WrittenStatus | undefined;
-  readonly #seen = new Map<string, MonotonicInstant>();
+  /** When each superseded profile was first seen. */
+  readonly #supersededSince = new Map<string, MonotonicInstant>();
   readonly #writing = new Map<string, Promise<void>>();
-  /** An admission policy of an older chart refuses it. */
+  /** Whether the agent may write `lastUpdated`. The admission policy of an older chart forbids it. */
   #mayRefresh = true;
 
   constructor(options: StatusReporterOptions) {
@@ -64,32 +67,33 @@ export class StatusReporter {
   /** A node that wakes gets its pods only after a new report, so one is written even if nothing has changed. */
   report(status: NodeStatus, twin: ReportedTwin | undefined, routing: Routing): void {
     const { node, interval } = this.#options;
-    const isAwaited = twin?.wake !== undefined && twin.wake !== this.#wake;
-    if (twin !== undefined && (isAwaited || twinNeedsWrite(node, this.#twin, twin.uid, status, interval)))
-      this.#writeTwin(status, twin);
+    if (twin !== undefined) {
+      const isAwaited = twin.wake !== undefined && twin.wake !== this.#reportedWake;
+      if (isAwaited || twinNeedsWrite(node, this.#twin, twin.uid, status, interval)) this.#writeTwin(status, twin);
+    }
     const { nodeProfile } = routing;
-    const slow = milliseconds(interval * PROFILE_HEARTBEATS);
-    const profileUid = nodeProfile?.metadata.uid ?? "";
-    if (
-      nodeProfile !== undefined &&
-      (profileNeedsWrite(this.#profile, profileUid, status, slow) || isSuperseded(nodeProfile))
-    )
-      this.#writeProfile(status, nodeProfile, profileUid);
+    if (nodeProfile !== undefined) {
+      const uid = nodeProfile.metadata.uid ?? "";
+      const heartbeat = milliseconds(interval * PROFILE_HEARTBEATS);
+      const needsWrite = profileNeedsWrite(this.#profile, uid, status, heartbeat) || isSuperseded(nodeProfile);
+      if (needsWrite) this.#writeProfile(status, nodeProfile, uid);
+    }
     this.#markSuperseded(routing);
   }
 
-  /** Reports that the agent is there and has carried out no target yet, if it has not. Returns whether it has. */
+  /** Reports once per twin that the agent is there and has carried out no target yet. Returns whether the twin has a report. */
   async announce(uid: string): Promise<boolean> {
     await this.stop();
-    if (uid === this.#announced || uid === this.#twin?.uid) return true;
+    if (uid === this.#announcedTwin || uid === this.#twin?.uid) return true;
     this.#write("NodeTwin", this.#options.node, async () => {
       await this.#patchTwin({ controlStatus: { observedGeneration: 0, cpu: null, gpu: null } });
-      this.#announced = uid;
+      this.#announcedTwin = uid;
     });
     await this.stop();
-    return uid === this.#announced;
+    return uid === this.#announcedTwin;
   }
 
+  /** Waits until the writes under way have ended. */
   async stop(): Promise<void> {
     await Promise.all(this.#writing.values());
   }
@@ -121,11 +125,11 @@ export class StatusReporter {
         throw error;
       }
       this.#twin = { uid, status };
-      this.#wake = wake;
+      this.#reportedWake = wake;
     });
   }
 
-  /** The time to write to `lastUpdated` for the operator, if it is newer. It may be late: the twin was current then. */
+  /** The operator's `aliveAt` if it is newer than the twin's `lastUpdated`: the twin was still right at that time. */
   #newerThan(refreshedAt: string | undefined): string | undefined {
     const aliveAt = this.#options.aliveAt();
     if (!this.#mayRefresh || aliveAt === undefined || refreshedAt === undefined) return undefined;
@@ -135,7 +139,7 @@ export class StatusReporter {
   /** A merge patch, because server-side apply would remove `lastUpdated` when a later report leaves it out. */
   async #patchTwin(status: Readonly<Record<string, unknown>>): Promise<void> {
     const { client, node: name } = this.#options;
-    await client.mergePatch(resources.nodeTwins, { name }, { status }, CALL);
+    await client.mergePatch(resources.nodeTwins, { name }, { status }, CALL_OPTIONS);
   }
 
   #writeProfile(status: NodeStatus, { metadata: { name } }: TelemetryProfile, uid: string): void {
@@ -143,12 +147,9 @@ export class StatusReporter {
       cpu: profileReport(status.cpu, status),
       ...(status.gpu && { gpu: profileReport(status.gpu, status) }),
     };
-    const { metadata: _, ...profile } = validateForWrite(telemetryProfileKind, {
-      metadata: { name },
-      status: { control },
-    });
+    const manifest = profileManifest(name, { control });
     this.#write("TelemetryProfile", name, async () => {
-      await this.#applyProfile(name, profile);
+      await this.#applyProfile(name, manifest);
       this.#profile = { uid, status };
     });
   }
@@ -158,24 +159,21 @@ export class StatusReporter {
     const { clock, node } = this.#options;
     const now = clock.monotonic();
     const names = new Set(superseded.map(({ profile }) => profile.metadata.name));
-    for (const name of this.#seen.keys()) if (!names.has(name)) this.#seen.delete(name);
+    for (const name of this.#supersededSince.keys()) if (!names.has(name)) this.#supersededSince.delete(name);
     for (const { profile, by } of superseded) {
       const { name } = profile.metadata;
-      const since = this.#seen.get(name) ?? now;
-      this.#seen.set(name, since);
-      const wait = profile.spec.target.scope === "cluster" ? fnv1a32(node) % SPREAD : 0;
+      const since = this.#supersededSince.get(name) ?? now;
+      this.#supersededSince.set(name, since);
+      const wait = profile.spec.target.scope === "cluster" ? fnv1a32(node) % MARKING_SPREAD_MS : 0;
       if (isSuperseded(profile) || elapsed(since, now) < wait) continue;
-      const { metadata: _, ...manifest } = validateForWrite(telemetryProfileKind, {
-        metadata: { name },
-        status: { conditions: [supersededBy(by, profile)] },
-      });
+      const manifest = profileManifest(name, { conditions: [supersededBy(by, profile)] });
       this.#write("TelemetryProfile", name, async () => this.#applyProfile(name, manifest));
     }
   }
 
   async #applyProfile(name: string, manifest: object): Promise<void> {
     const { client } = this.#options;
-    await client.apply(resources.telemetryProfiles, { name }, { ...manifest }, { ...CALL, force: true });
+    await client.apply(resources.telemetryProfiles, { name }, { ...manifest }, { ...CALL_OPTIONS, force: true });
   }
 
   /** One write per object at a time; the next tick writes a status that came meanwhile. */
@@ -198,6 +196,12 @@ export class StatusReporter {
       changes.observe(`status of ${kind}`, node, `not written: ${why}`);
     }
   }
+}
+
+/** What a server-side apply sends beside the name. */
+function profileManifest(name: string, status: TelemetryProfile["status"]): object {
+  const { metadata: _, ...manifest } = validateForWrite(telemetryProfileKind, { metadata: { name }, status });
+  return manifest;
 }
 
 function twinNeedsWrite(
@@ -226,30 +230,6 @@ const withoutPower = ({ cpu, gpu, at }: NodeStatus): NodeStatus => ({
   cpu: { ...cpu, power: undefined, throttlePct: undefined },
   gpu: gpu && { ...gpu, power: undefined },
   at,
-});
-
-const outcome = ({ backend, result, message }: DeviceStatus, { at }: NodeStatus) => ({
-  backend,
-  result,
-  message,
-  updatedAt: isoTime(at),
-});
-
-const twinReport = (device: DeviceStatus, status: NodeStatus): TwinControlReport => ({
-  ...outcome(device, status),
-  ...(device.power !== undefined && { observedPowerWatts: device.power }),
-});
-
-/** A merge patch keeps what it does not mention: the power of an earlier report. */
-const reportPatch = (report: TwinControlReport) => ({ observedPowerWatts: null, ...report });
-
-const profileReport = (device: DeviceStatus, status: NodeStatus): ProfileControlReport => ({
-  ...outcome(device, status),
-  observed: {
-    ...(device.power !== undefined && { powerWatts: device.power }),
-    ...(device.cap !== undefined && { capWatts: device.cap }),
-    ...(device.throttlePct !== undefined && { throttlePct: device.throttlePct }),
-  },
 });
 
 const SUPERSEDED = "Superseded";

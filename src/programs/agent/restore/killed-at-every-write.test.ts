@@ -57,7 +57,7 @@ class World {
   /** All writes in order. */
   readonly done: string[] = [];
   /** Number of writes before the kill; the last one is complete or torn. */
-  left = Number.POSITIVE_INFINITY;
+  left = Infinity;
 
   constructor() {
     this.machine.gpu.absent = undefined;
@@ -151,7 +151,7 @@ async function killedAfter(writes: number, life: "life" | "percentLife" = "life"
   const world = new World();
   world.left = writes;
   await world[life]().catch(() => undefined);
-  world.left = Number.POSITIVE_INFINITY;
+  world.left = Infinity;
   if (life === "life") world.machine.rapl.absent = undefined;
   return world;
 }

@@ -9,7 +9,7 @@ describe("node power from a Prometheus query", () => {
   it("reports all invalid values with the same message, because each new message is a write to the API server", async () => {
     const clock = new VirtualClock();
     const http = new HttpClient({ clock, timeout: milliseconds(1000) });
-    const figures = [-3.2, -7.5, Number.POSITIVE_INFINITY];
+    const figures = [-3.2, -7.5, Infinity];
     const client = { query: async () => [{ labels: {}, value: figures.shift() }] };
     const prometheus = { at: () => client } as unknown as PrometheusClients;
     const meter = new NodePowerMeter({ node: "a", energy: undefined, http, prometheus, clock });

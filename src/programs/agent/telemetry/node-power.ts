@@ -195,7 +195,7 @@ function sinceOf(zones: readonly ZonePower[], fallback: MonotonicInstant) {
 
 export interface PrometheusClientsOptions {
   readonly clock: Clock;
-  readonly access?: EndpointAccess | undefined;
+  readonly access?: EndpointAccess;
   readonly tokenFile?: string | undefined;
   readonly caFile?: string | undefined;
 }

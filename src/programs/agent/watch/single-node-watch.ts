@@ -37,7 +37,7 @@ import {
 export interface WatchOptions extends KubeIo {
   readonly clock: Clock;
   /** How long a watch may be silent before the reflector replaces it. */
-  readonly idleLimit?: Milliseconds | undefined;
+  readonly idleLimit?: Milliseconds;
   readonly stopSwitch: Pick<StopSwitch, "isKnown">;
   readonly onSpecChange: (node: string | undefined) => void;
 }

@@ -82,7 +82,7 @@ export async function readCluster({ client, clock, namespace, nodeSelector }: Cl
     for (const object of listed ?? []) {
       // One damaged object does not hide the others.
       const reading = readObject(kind, object);
-      if (reading.ok) found.set(object.metadata.name, reading.value.object);
+      if (reading.ok) found.set(object.metadata.name, reading.value);
     }
     return found;
   };

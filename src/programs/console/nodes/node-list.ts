@@ -13,8 +13,11 @@ import { asList, type Printable } from "../output/output.ts";
 import { bar, percentText, powerText } from "../output/screen.ts";
 import { renderColumns, type TableColumn } from "../output/table.ts";
 
-export const capText = (cap: DeviceCap | undefined): string =>
-  cap === undefined ? "-" : cap.watts === undefined ? percentText(cap.percent) : powerText(cap.watts);
+export function capText(cap: DeviceCap | undefined): string {
+  if (cap === undefined) return "-";
+  if (cap.watts === undefined) return percentText(cap.percent);
+  return powerText(cap.watts);
+}
 
 const BAR = 5;
 const usedText = (used: number | undefined): string =>

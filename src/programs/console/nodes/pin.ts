@@ -16,7 +16,7 @@ export interface PinOptions {
   readonly node: string;
   readonly profile: Profile;
   /** `210W` or `60%`. */
-  readonly cpuCap?: string | undefined;
+  readonly cpuCap?: string;
   readonly gpuCap?: string | undefined;
   /** Absent: until it is removed. */
   readonly duration?: Milliseconds | undefined;

@@ -71,8 +71,11 @@ const escapes: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r" };
 const unquoted = (text: string): string =>
   text.slice(1, -1).replaceAll(/\\(.)/g, (_, character: string) => escapes[character] ?? character);
 
-const asText = (value: unknown): string =>
-  typeof value === "string" ? value : value === undefined ? "" : JSON.stringify(value);
+function asText(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value === undefined) return "";
+  return JSON.stringify(value);
+}
 
 const STEP = /^(?:\.?\[(?<index>-?\d+)\]|\.?\[\*\]|\.\*|\.?\[['"](?<quoted>[^'"]*)['"]\]|\.(?<name>(?:\\.|[^.[\]])+))/;
 

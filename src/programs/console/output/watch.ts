@@ -4,8 +4,9 @@ import { type Milliseconds, milliseconds } from "../../../core/units/index.ts";
 import { isApiError } from "../../../platform/kube/index.ts";
 import type { ConsoleContext } from "../context.ts";
 
-const INTERVAL = milliseconds(2000);
+const DEFAULT_INTERVAL = milliseconds(2000);
 const MAX_PAUSE = milliseconds(30_000);
+const MAX_DOUBLINGS = 10;
 
 export interface WatchTextOptions {
   /** Prints only the lines that changed, as kubectl does for lists. */
@@ -13,24 +14,25 @@ export interface WatchTextOptions {
   readonly interval?: Milliseconds;
 }
 
-/** Prints again whenever the text changes, until the signal or a usage error. API errors are one line. */
+/** Prints the text again whenever it changes, until the signal aborts. An API error is one line, and the pauses grow. */
 export async function watchText(
   { clock, out }: Pick<ConsoleContext, "clock" | "out">,
-  text: () => Promise<string>,
+  readText: () => Promise<string>,
   signal: AbortSignal,
-  { rowsOnly = false, interval = INTERVAL }: WatchTextOptions = {},
+  { rowsOnly = false, interval = DEFAULT_INTERVAL }: WatchTextOptions = {},
 ): Promise<void> {
-  let last: ReadonlySet<string> | undefined;
+  let printed: ReadonlySet<string> | undefined;
   let failures = 0;
   while (!signal.aborted) {
     try {
-      const next = await endedBy(signal, text());
+      const text = await endedBy(signal, readText());
       if (failures > 0) out("# the API answers again\n");
       failures = 0;
-      const parts = rowsOnly ? next.split(/(?<=\n)/) : [next];
-      const changed = parts.filter((part) => last?.has(withoutAges(part)) !== true);
-      if (changed.length > 0) out((last === undefined || rowsOnly ? "" : "\n") + changed.join(""));
-      last = new Set(parts.map(withoutAges));
+      const parts = rowsOnly ? linesOf(text) : [text];
+      const changed = parts.filter((part) => printed?.has(withoutAges(part)) !== true);
+      const separator = printed === undefined || rowsOnly ? "" : "\n";
+      if (changed.length > 0) out(separator + changed.join(""));
+      printed = new Set(parts.map(withoutAges));
     } catch (error) {
       if (signal.aborted) break;
       // A wrong command line stays wrong, such as -o typo or a selector that the API server cannot parse.
@@ -38,15 +40,19 @@ export async function watchText(
       if (failures === 0) out(`# ${errorMessageOf(error)}; trying again\n`);
       failures++;
     }
-    const pause = Math.min(MAX_PAUSE, interval * 2 ** Math.min(failures, 10));
-    await clock.sleep(milliseconds(pause), signal).catch(() => undefined);
+    const backoff = interval * 2 ** Math.min(failures, MAX_DOUBLINGS);
+    const pause = milliseconds(Math.min(MAX_PAUSE, backoff));
+    await clock.sleep(pause, signal).catch(() => undefined);
   }
 }
 
-/** As tables, sentences, JSON and YAML show them. */
+/** The lines of a text, each with its line break. */
+const linesOf = (text: string): string[] => text.split(/(?<=\n)/);
+
+/** Matches an age such as `5m`, and `"age": 300` in JSON and YAML. */
 const AGES = /\b\d+[smhd]\b|\b(?:twinAge|age)"?: -?\d+/g;
 
-/** Ages grow all the time: a text in which only they differ has not changed. */
+/** Two texts that differ only in ages count as the same, because ages grow all the time. */
 const withoutAges = (text: string): string => text.replaceAll(AGES, "").replaceAll(/\s+/g, " ");
 
 /** Aborted by Ctrl-C or a stop signal. A second Ctrl-C ends the process at once. */
@@ -56,7 +62,7 @@ export function untilInterrupted(): AbortSignal {
   return ending.signal;
 }
 
-/** The result of the work; rejects as soon as the signal aborts, also if the work hangs. */
+/** Waits for the work. Rejects as soon as the signal aborts, even if the work hangs. */
 export async function endedBy<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
   const aborted = Promise.withResolvers<never>();
   const abort = () => aborted.reject(signal.reason);

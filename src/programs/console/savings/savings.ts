@@ -192,7 +192,7 @@ const CSV_HEAD =
 interface CsvRow {
   readonly kind: "total" | "class" | "cause" | "node";
   readonly name: string;
-  readonly used?: number | undefined;
+  readonly used?: number;
   readonly notUsed?: Partial<FigureInterval> | undefined;
 }
 

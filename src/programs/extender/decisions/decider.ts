@@ -148,7 +148,7 @@ export class Decider {
       verb,
       at: clock.now(),
       pod: podName(pod),
-      request: { workloadClass, demand: { ...demand, unreadable: [] } },
+      request: { workloadClass, demand: demand },
       candidates: found.slots.length,
       names: state.snapshotNames(),
       ...found,

@@ -13,7 +13,7 @@ function decide(decisions: DecisionLog, name: string, candidates: number, score:
     verb: "prioritize",
     at: instant(0),
     pod: { namespace: "default", name, uid: "" },
-    request: { workloadClass: "standard", demand: { cpuCores: 1, gpus: new Map(), unreadable: [] } },
+    request: { workloadClass: "standard", demand: { cpuCores: 1, gpus: new Map() } },
     batch: { now: instant(0), clusterTrend: wattsPerMinute(0), perfPressure: percent(0) },
     candidates,
     slots,

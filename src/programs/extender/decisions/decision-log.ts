@@ -17,7 +17,7 @@ export interface Decision {
   readonly at: Instant;
   readonly pod: { readonly namespace: string; readonly name: string; readonly uid: string };
   readonly request: ScoredPod;
-  readonly batch?: Batch | undefined;
+  readonly batch?: Batch;
   readonly energy?: EnergyDecision | undefined;
   readonly candidates: number;
   /** The candidates' slots, -1 for unknown nodes. Empty if there were too many candidates to store. */
@@ -112,9 +112,9 @@ const validName = (value: unknown): string =>
 
 export interface EnergyDecision {
   readonly pod: PlacedPod;
-  readonly durationProblem?: string | undefined;
-  readonly fallback?: string | undefined;
-  readonly outcome?: EnergyOutcome | undefined;
-  readonly mix?: GpuMix | undefined;
+  readonly durationProblem?: string;
+  readonly fallback?: string;
+  readonly outcome?: EnergyOutcome;
+  readonly mix?: GpuMix;
   readonly settings: EnergySettings;
 }

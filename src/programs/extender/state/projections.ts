@@ -2,7 +2,6 @@ import {
   archLabel,
   type Labels,
   type Node,
-  type NodeHardware,
   type NodeHardwareStatus,
   type NodeTwin,
   nfdCpuLabels,
@@ -10,7 +9,7 @@ import {
   nodeHardwareKind,
   nodeTwinKind,
   type ResourceList,
-  readObject,
+  readAs,
 } from "../../../core/api/index.ts";
 import type { KubeObject } from "../../../platform/kube/index.ts";
 
@@ -52,23 +51,13 @@ export function nodeProjection(configuredLabels: readonly string[]): (object: Ku
 }
 
 export function watchedTwin(object: KubeObject): WatchedTwin {
-  const reading = readObject(nodeTwinKind, object);
-  if (!reading.ok) throw unreadable(object, reading.error);
-  const { metadata, status } = reading.value.object;
+  const { metadata, status } = readAs(nodeTwinKind)(object);
   const { name, ownerReferences } = metadata;
   return { metadata: { name, ...(ownerReferences && { ownerReferences }) }, ...(status && { status }) };
 }
 
-export function watchedHardware(object: KubeObject): NodeHardwareStatus {
-  const reading = readObject<NodeHardware>(nodeHardwareKind, object);
-  if (!reading.ok) throw unreadable(object, reading.error);
-  return reading.value.object.status ?? {};
-}
-
-const unreadable = (
-  { metadata }: KubeObject,
-  { path, expected }: { readonly path: string; readonly expected: string },
-) => new Error(`${metadata.name}: ${path} is not ${expected}`);
+export const watchedHardware = (object: KubeObject): NodeHardwareStatus =>
+  readAs(nodeHardwareKind)(object).status ?? {};
 
 function only<Value>(
   all: Readonly<Record<string, Value>> | undefined,

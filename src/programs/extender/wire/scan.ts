@@ -60,9 +60,9 @@ const byLength = Array.from({ length: 10 }, (_, length) => {
 });
 
 export interface ScanOptions {
-  readonly knownNodes?: KnownNodes | undefined;
-  readonly tables?: CandidateTables | undefined;
-  readonly labels?: LabelBytes | undefined;
+  readonly knownNodes?: KnownNodes;
+  readonly tables?: CandidateTables;
+  readonly labels?: LabelBytes;
 }
 
 interface CandidateTables {

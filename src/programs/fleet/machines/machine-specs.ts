@@ -55,8 +55,8 @@ export interface MachineSpec {
 
 export interface SwitchTimes {
   readonly bootTime?: Seconds | undefined;
-  readonly shutdownTime?: Seconds | undefined;
-  readonly maySleep?: boolean | undefined;
+  readonly shutdownTime?: Seconds;
+  readonly maySleep?: boolean;
 }
 
 /** Generates nodes of each kind by its share and shuffles them over the racks. */

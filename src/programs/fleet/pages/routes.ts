@@ -68,8 +68,8 @@ const iso = (at: Instant): string => new Date(at).toISOString();
 
 /** The top-level power is the node's including GPUs. Caps are per package or board, and absent if unset. */
 function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
-  const { operation, caps, temperature, throttled } = physics;
-  const { gpus, model, hardware } = spec;
+  const { operation, caps, temperature } = physics;
+  const { gpus, hardware } = spec;
   return {
     node: spec.name,
     ts: iso(at),
@@ -81,7 +81,6 @@ function telemetryOf({ spec, physics, watts }: SimulatedMachine, at: Instant) {
       utilization: operation.cpuLoad,
       freqScale: operation.cpuClock,
       temperatureC: temperature,
-      thermalThrottlePct: throttled ? 100 * (1 - model.thermal.hotClock) : 0,
       throttlePct: caps.throttlePct ?? 0,
       capWatts: caps.cpuWattsPerPackage,
     },

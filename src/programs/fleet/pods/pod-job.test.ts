@@ -31,9 +31,9 @@ const jobIn = (output: Said, spec = withGpus) => jobOf(fleetPodOf(podOf(output),
 describe("jobOf", () => {
   it.each([
     [["sleep", "60"], 60],
-    [["sleep", "1h"], Number.POSITIVE_INFINITY],
-    [["sleep", "1", "2"], Number.POSITIVE_INFINITY],
-    [["python", "60"], Number.POSITIVE_INFINITY],
+    [["sleep", "1h"], Infinity],
+    [["sleep", "1", "2"], Infinity],
+    [["python", "60"], Infinity],
   ])("X-164 ends a pod without annotations when its command %j has slept", (command, work) => {
     expect(jobIn({ command }).work).toBe(work);
   });
@@ -61,13 +61,13 @@ describe("jobOf", () => {
   });
 
   it("defaults to a service, or to training for pods with GPUs", () => {
-    expect(jobIn({})).toMatchObject({ work: Number.POSITIVE_INFINITY, cpuUtil: 0.4, performance: false });
+    expect(jobIn({})).toMatchObject({ work: Infinity, cpuUtil: 0.4, performance: false });
     expect(jobIn({ requests: { [withGpus.gpus?.resource ?? ""]: "1" } })).toMatchObject({ gpuUtil: 0.715, gpus: 1 });
   });
 
   it("has no end if its containers are restarted", () => {
     const annotations = { "sim.joulie.io/work-seconds": "5" };
-    expect(jobIn({ annotations, restartPolicy: "Always" }).work).toBe(Number.POSITIVE_INFINITY);
+    expect(jobIn({ annotations, restartPolicy: "Always" }).work).toBe(Infinity);
     expect(jobIn({ annotations, restartPolicy: "OnFailure" }).work).toBe(5);
   });
 

@@ -9,7 +9,7 @@ const RETRY_AFTER = milliseconds(300_000);
 
 interface Unconfirmed {
   readonly since: MonotonicInstant;
-  readonly overdue?: { readonly lastReport: string } | undefined;
+  readonly overdue?: { readonly lastReport: string };
 }
 
 interface OverdueChange {

@@ -54,13 +54,13 @@ class RandomEvents {
       case "bind": {
         const name = `pod-${this.pods.length}`;
         await harness.createPod(name, one.node, one.performance ? performancePod : {});
-        const from = one.performance ? harness.clock.now() : Number.POSITIVE_INFINITY;
-        this.pods.push({ name, node: one.node, from, until: Number.POSITIVE_INFINITY });
+        const from = one.performance ? harness.clock.now() : Infinity;
+        this.pods.push({ name, node: one.node, from, until: Infinity });
         return;
       }
       case "finish": {
         const pod = this.pods[one.index];
-        if (pod === undefined || pod.until < Number.POSITIVE_INFINITY) return;
+        if (pod === undefined || pod.until < Infinity) return;
         pod.until = harness.clock.now();
         await harness.finishPod(pod.name);
         return;

@@ -36,7 +36,7 @@ describe("planImport", () => {
   it.each([
     [redfish("n9"), "line 2: the cluster has no node of this name"],
     [redfish("cp"), "a control-plane node is never switched off"],
-    [redfish("n1", "https://"), "line 2: spec.redfish.address is"],
+    [redfish("n1", "https://"), "line 2: spec.redfish.address: expected an http"],
   ])("SLP-81 rejects %j", (spec, why) => {
     expect(plan([spec])).toMatchObject([{ action: "reject", why: expect.stringContaining(why) as string, labels: {} }]);
   });

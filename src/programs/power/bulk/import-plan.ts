@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
 import {
-  describeProblem,
   type EndpointType,
   endpointTypes,
   labels,
@@ -8,7 +7,6 @@ import {
   type PowerEndpoint,
   type PowerEndpointSpec,
   powerEndpointKind,
-  readObject,
 } from "../../../core/api/index.ts";
 import { hasControlPlaneRole } from "../../../core/sleep/index.ts";
 import type { ListedMachine } from "./machine-list.ts";
@@ -73,9 +71,9 @@ const missingLabels = ({ metadata }: Node): Readonly<Record<string, string>> =>
 
 /** The first thing that the API server would reject. */
 function problemOf(spec: PowerEndpointSpec): string | undefined {
-  const read = readObject(powerEndpointKind, { metadata: { name: spec.nodeName }, spec });
-  const problem = read.ok ? read.value.dropped[0] : read.error;
-  return problem && describeProblem(problem);
+  const { error } = powerEndpointKind.schema.safeParse({ metadata: { name: spec.nodeName }, spec });
+  const [problem] = error?.issues ?? [];
+  return problem && `${problem.path.join(".")}: ${problem.message}`;
 }
 
 /** Where a machine is switched, in a few words. */

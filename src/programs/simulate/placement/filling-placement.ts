@@ -1,6 +1,5 @@
 import { bestNode, fits, type Placement, type PlacementNodes } from "./job-kinds.ts";
 
-/** Prefers the nodes with most or least of their cores and GPUs taken. */
 export function fillingPlacement(nodes: PlacementNodes, first: "most" | "least"): Placement {
   const sign = first === "most" ? 1 : -1;
   const filledShare = (node: number): number => {

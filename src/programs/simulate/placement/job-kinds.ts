@@ -12,7 +12,6 @@ export interface JobKindRequest {
 
 export interface JobKindIndex {
   readonly kinds: readonly JobKindRequest[];
-  /** Index of the kind of each job. */
   readonly kindOf: Int32Array;
 }
 
@@ -56,7 +55,7 @@ export interface PlacementNodes {
   readonly freeCores: Float64Array;
   readonly freeGpus: Float64Array;
   /** The kind of board of each node; absent if no job is bound to one. */
-  readonly board?: Int8Array | undefined;
+  readonly board?: Int8Array;
   /** 1 for nodes with a taint that no job tolerates; absent if there are none. */
   readonly tainted?: Uint8Array | undefined;
   /** The job that a node is kept free for; absent if the scheduler has no extender. */

@@ -3,9 +3,7 @@ import type { RandomSource } from "../../../core/units/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import { fits, type JobKindRequest, type PlacementNodes } from "./job-kinds.ts";
 
-/**
- * A separate random stream: sharing the job generator's stream would correlate placement with the next job's size.
- */
+/** A stream of its own: with the jobs' stream, placement would correlate with the next job's size. */
 export const placementRandom = (seed: number): RandomSource => seededRandom(seed + 0.5);
 
 /** Traces know no memory. Jobs request, and nodes have, this much for each core, so that memory never decides alone. */
@@ -16,10 +14,7 @@ const resourcesOf = (cores: number): KubeResources => ({
   memory: Math.round(cores * MEMORY_PER_CORE),
 });
 
-/**
- * kube-scheduler with its default settings: it looks for fitting nodes from where the last pod's search ended, scores as many
- * as it looks for by default, and draws one of the best.
- */
+/** kube-scheduler's defaults: searches from where the last search ended, scores a sample, draws one of the best. */
 export class KubeDefaultScheduler {
   readonly #nodes: PlacementNodes;
   readonly #random: RandomSource;

@@ -73,5 +73,4 @@ export class EnergyPlacement {
 export const demandOf = ({ cores, gpus }: Pick<JobKindRequest, "cores" | "gpus">): PodDemand => ({
   cpuCores: cores,
   gpus: new Map(gpus > 0 ? [[GPU_RESOURCE, gpus]] : []),
-  unreadable: [],
 });

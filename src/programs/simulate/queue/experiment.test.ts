@@ -14,7 +14,6 @@ describe("an option of a queue experiment", () => {
 
   it.each<Partial<ExperimentOptions>>([
     { wallPower: true },
-    { boardSpeeds: true },
     { bindBoards: true },
     { performanceShare: 0 },
     { ecoMaxSlowdown: percent(1) },

@@ -1,10 +1,9 @@
-import { WORK_KINDS } from "../../../core/physics/index.ts";
 import { seededRandom } from "../../../platform/random/index.ts";
 import type { Experiment, ExperimentOptions, ExperimentRun } from "../experiment.ts";
 import { expectedJobs, generateTrace, workloadOfLoad } from "../trace/generate.ts";
 import { type Trace, truncateTrace } from "../trace/trace.ts";
 import { boundToBoards, withPerformanceShare } from "./jobs.ts";
-import { type ClusterMachine, machinesOf } from "./machines.ts";
+import { machinesOf } from "./machines.ts";
 import { queueFigures } from "./queue-figures.ts";
 import { runQueue } from "./run.ts";
 
@@ -16,19 +15,11 @@ const DEFAULT_HOURS = 24;
 /** Jobs wait until they fit and all are completed, so arms are compared at equal work. */
 export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], options: ExperimentOptions): Experiment {
   const { trace, nodes = DEFAULT_NODES, hours, load = DEFAULT_LOAD } = options;
-  const {
-    wallPower = false,
-    boardSpeeds = false,
-    bindBoards = false,
-    performanceShare,
-    ecoMaxSlowdown,
-    ecoClockShare,
-    sleep,
-  } = options;
-  const machines = machinesOf(cluster, nodes, { boardSpeeds, bootCpu: sleep?.bootCpu, bootGpu: sleep?.bootGpu });
+  const { wallPower = false, bindBoards = false, performanceShare, ecoMaxSlowdown, ecoClockShare, sleep } = options;
+  const machines = machinesOf(cluster, nodes, sleep);
   const lasts = hours ?? (trace === undefined ? DEFAULT_HOURS : lengthOf(trace) / 3600);
   const cores = machines.reduce((sum, { shape }) => sum + (shape.gpus > 0 ? 0 : shape.cores), 0);
-  const gpus = machines.reduce((sum, machine) => sum + boardsOfFullSpeed(machine), 0);
+  const gpus = machines.reduce((sum, { shape }) => sum + shape.gpus, 0);
   const workload = workloadOfLoad(load, { nodes, cores, gpus }, lasts);
   const given = trace && truncateTrace(trace, lasts * 3600);
   const endSec = lasts * 3600;
@@ -40,7 +31,6 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
       ...(trace === undefined && { load }),
       ...(performanceShare !== undefined && { performanceShare }),
       ...(wallPower && { wallPower: "on" }),
-      ...(boardSpeeds && { boardSpeeds: "on" }),
       ...(bindBoards && { bindBoards: "on" }),
       ...(ecoMaxSlowdown !== undefined && { ecoMaxSlowdown }),
       ...(ecoClockShare !== undefined && { ecoClockShare }),
@@ -82,18 +72,10 @@ export function queueExperiment(cluster: Parameters<typeof machinesOf>[0], optio
 /** Share of the arrival time in which the cluster fills up; see the guide. */
 const WARM_UP = 1 / 3;
 
-/** The boards of a node, counted by the speed at which they train. */
-function boardsOfFullSpeed({ shape, model }: ClusterMachine): number {
-  const share = WORK_KINDS.training.gpuShare;
-  return shape.gpus / (1 - share + share / model.gpuSpeed);
-}
-
 /** Rounded up to whole minutes. */
 const lengthOf = ({ length, submitSec }: Trace): number => Math.ceil((submitSec[length - 1] ?? 0) / 60) * 60;
 
-/**
- * A cluster that finishes early still draws idle power: each run is charged until the last run of the same jobs ends.
- */
+/** A cluster that is done still draws idle power: each run is charged until the last run of its jobs ends. */
 function inSameTime(runs: readonly ExperimentRun[]): readonly ExperimentRun[] {
   const lasting = new Map<number, number>();
   for (const { seed, figures } of runs) {

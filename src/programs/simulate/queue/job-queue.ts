@@ -1,16 +1,12 @@
 import type { JobKindRequest } from "../placement/job-kinds.ts";
 
-/**
- * Waiting jobs in arrival order. A job that does not fit lets others pass, as in kube-scheduler. Its kind is retried
- * only after resources were freed that could fit it.
- */
+/** Waiting jobs in arrival order. One that does not fit lets others pass; its kind is retried once room is freed. */
 export class JobQueue {
   readonly #kinds: readonly JobKindRequest[];
   readonly #waiting: number[][];
   readonly #heads: Int32Array;
   readonly #blocked = new Set<number>();
   size = 0;
-  performanceJobs = 0;
 
   constructor(kinds: readonly JobKindRequest[]) {
     this.#kinds = kinds;
@@ -22,7 +18,6 @@ export class JobQueue {
     const waiting = this.#waiting[kind] as number[];
     waiting.push(job);
     this.size++;
-    if (this.#kinds[kind]?.performance === true) this.performanceJobs++;
   }
 
   /** The kind of the earliest job that is not blocked; −1 = none. */
@@ -45,7 +40,6 @@ export class JobQueue {
     const job = waiting[head] as number;
     this.#heads[kind] = head + 1;
     this.size--;
-    if (this.#kinds[kind]?.performance === true) this.performanceJobs--;
     if (head + 1 === waiting.length) {
       waiting.length = 0;
       this.#heads[kind] = 0;
@@ -58,7 +52,6 @@ export class JobQueue {
     this.#blocked.add(kind);
   }
 
-  /** Retries blocked kinds that may fit now. */
   unblock(fits: (kind: JobKindRequest) => boolean): void {
     for (const kind of this.#blocked) {
       if (fits(this.#kinds[kind] as JobKindRequest)) this.#blocked.delete(kind);

@@ -14,10 +14,7 @@ export interface TraceJob extends SimulatedJob {
 /** Standard CPU jobs of at least this size are treated as analytics, smaller ones as services. */
 const LARGE_CORES = 16;
 
-/**
- * Traces do not tell how much a job depends on the clock; it is assumed from size and class. Utilization comes from
- * the trace.
- */
+/** Traces do not tell how much a job depends on the clock; it is assumed from size and class. */
 function workKindOf(gpus: number, computeBound: boolean, cores: number): WorkKind {
   if (gpus > 0) return computeBound ? WORK_KINDS.training : WORK_KINDS.decode;
   if (computeBound) return WORK_KINDS.compute;

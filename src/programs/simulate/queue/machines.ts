@@ -2,7 +2,8 @@ import { labels, type NodeHardwareStatus } from "../../../core/api/index.ts";
 import { builtinCatalogue, type HardwareView, hardwareView } from "../../../core/inventory/index.ts";
 import { type NodeModel, nodeModelOf } from "../../../core/physics/index.ts";
 import type { SnapshotNode } from "../../../core/planning/index.ts";
-import { type Seconds, watts } from "../../../core/units/index.ts";
+import { watts } from "../../../core/units/index.ts";
+import type { SleepOptions } from "../experiment.ts";
 import type { MachineShape } from "../placement/job-kinds.ts";
 import type { Trace } from "../trace/trace.ts";
 
@@ -30,10 +31,7 @@ interface Group {
   readonly gpu?: { readonly model: string; readonly count: number };
 }
 
-/**
- * All machines have two sockets. The published experiment gives cores and watts; these are the closest machines on
- * the market.
- */
+/** All have two sockets: the machines on the market closest to the published cores and watts. */
 const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
   exp04: [
     { share: 0.8, cpu: "AMD EPYC 9454" },
@@ -51,28 +49,18 @@ const groups: Readonly<Record<"exp04" | "mixed", readonly Group[]>> = {
 
 const NODES_PER_RACK = 20;
 
-export interface MachineOptions {
-  /** Jobs take longer on slower boards. */
-  readonly boardSpeeds?: boolean | undefined;
-  /** Boot times of nodes without and with GPUs. */
-  readonly bootCpu?: Seconds | undefined;
-  readonly bootGpu?: Seconds | undefined;
-}
+/** Boot times of nodes without and with GPUs. */
+type Boots = Pick<SleepOptions, "bootCpu" | "bootGpu">;
 
 /** Generates the nodes of a cluster group by group; the last group absorbs rounding. */
-export function machinesOf(
-  cluster: keyof typeof groups,
-  count: number,
-  { boardSpeeds = false, ...boots }: MachineOptions = {},
-): ClusterMachine[] {
+export function machinesOf(cluster: keyof typeof groups, count: number, boots: Boots = {}): ClusterMachine[] {
   const machines: ClusterMachine[] = [];
   const boards = [...new Set(groups[cluster].flatMap(({ gpu }) => gpu?.model ?? []))];
-  const fastest = Math.max(...groups[cluster].map((group) => hardwareOf(group).gpu?.perf ?? 0));
   let share = 0;
   for (const [index, group] of groups[cluster].entries()) {
     share += group.share;
     const end = index === groups[cluster].length - 1 ? count : Math.round(count * share);
-    const kind = machineKindOf(group, boards, boardSpeeds ? fastest : undefined, boots);
+    const kind = machineKindOf(group, boards, boots);
     while (machines.length < end) machines.push(machineOf(kind, machines.length));
   }
   return machines;
@@ -88,19 +76,11 @@ const discoveredOf = ({ cpu, gpu }: Group): NodeHardwareStatus => ({
   ...(gpu && { gpu: { present: true, rawModel: gpu.model, vendor: "nvidia", count: gpu.count } }),
 });
 
-const hardwareOf = (group: Group): HardwareView => hardwareView({ metadata: { name: "" } }, discoveredOf(group));
-
-/** `fastest`: TFLOPS of the cluster's fastest board; absent = all boards count as equally fast. */
-function machineKindOf(
-  group: Group,
-  models: readonly string[],
-  fastest: number | undefined,
-  { bootCpu, bootGpu }: MachineOptions,
-): MachineKind {
+function machineKindOf(group: Group, models: readonly string[], { bootCpu, bootGpu }: Boots): MachineKind {
   const discovered = discoveredOf(group);
-  const hardware = hardwareOf(group);
+  const hardware = hardwareView({ metadata: { name: "" } }, discovered);
   const boards = hardware.gpu;
-  const model = nodeModelOf(hardware, boards === undefined || fastest === undefined ? 1 : boards.perf / fastest);
+  const model = nodeModelOf(hardware);
   const bootTime = (boards === undefined ? bootCpu : bootGpu) ?? model.states.bootTime;
   return {
     // With the cores: the simulated nodes offer cores, while planning takes a node's allocatable CPUs for threads.
@@ -145,7 +125,6 @@ function machineOf(kind: MachineKind, index: number): ClusterMachine {
 /** The label that jobs bound to one kind of board select. */
 export const BOARD_LABEL = "nvidia.com/gpu.product";
 
-/** GPU resource name in the simulated clusters. */
 export const GPU_RESOURCE = "nvidia.com/gpu";
 
 /**

@@ -34,8 +34,7 @@ export interface QueueRunRecord {
   readonly nodes: number;
   /** Changes of nodes from eco to performance; absent without an operator. */
   readonly promotions?: readonly Promotion[] | undefined;
-  /** Only in arms with sleep. */
-  readonly sleep?: SleepRecord | undefined;
+  readonly sleep?: SleepRecord;
 }
 
 interface SleepRecord {

@@ -23,14 +23,13 @@ export interface QueueSetup {
   readonly machines: readonly ClusterMachine[];
   readonly seed: number;
   /** Reports the power of whole servers instead of that of packages and boards. */
-  readonly atWall?: boolean | undefined;
+  readonly atWall?: boolean;
   /** Seconds between which energy per work is measured; absent = not. */
-  readonly window?: readonly [from: number, to: number] | undefined;
+  readonly window?: readonly [from: number, to: number];
   /** ECO_MAX_SLOWDOWN_PCT of the operator, with fit_aware_v1. */
   readonly ecoMaxSlowdown?: Percent | undefined;
   /** ECO_CLOCK_SHARE of the operator. */
   readonly ecoClockShare?: number | undefined;
-  /** For arms with sleep. */
   readonly sleep?: SleepOptions | undefined;
 }
 
@@ -114,9 +113,8 @@ class Simulation {
     if (arm === "energy" || arm === "joulie") site.reservations = machines.map(() => undefined);
     if (arm === "energy") {
       const kernel = new EnergyKernel(defaultScoringSettings, energySettings({ sleeps }));
-      this.#operator = new SimulatedOperator(machines, site, policy, {
+      this.#operator = new SimulatedOperator(machines, site, kinds, policy, {
         kernel,
-        kinds,
         ecoMaxSlowdown,
         ecoClockShare,
         sleep,
@@ -129,7 +127,7 @@ class Simulation {
     }
     if (arm === "joulie") {
       // It needs twins, so it has an operator even with policy none.
-      const operator = new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
+      const operator = new SimulatedOperator(machines, site, kinds, policy, { ecoMaxSlowdown, ecoClockShare, sleep });
       this.#operator = operator;
       const { kernel } = operator;
       const slots = Int32Array.from(machines, ({ name }) => kernel.slotOf(name));
@@ -139,7 +137,7 @@ class Simulation {
     this.#operator =
       policy === "none" && sleep === undefined
         ? undefined
-        : new SimulatedOperator(machines, site, policy, { kinds, ecoMaxSlowdown, ecoClockShare, sleep });
+        : new SimulatedOperator(machines, site, kinds, policy, { ecoMaxSlowdown, ecoClockShare, sleep });
     if (arm === "kube") {
       const scheduler = new KubeDefaultScheduler(site, placementRandom(seed));
       this.#placement = (kind) => scheduler.place(kind);
@@ -300,7 +298,7 @@ class Simulation {
 
   #pass(): void {
     if (this.#operator === undefined) return;
-    this.#operator.pass(this.#now, this.#backlog.performanceJobs);
+    this.#operator.pass(this.#now);
     for (const node of this.#operator.released) this.#unblockFitting(node);
   }
 

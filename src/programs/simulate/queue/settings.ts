@@ -21,10 +21,7 @@ const policyOf = (name: PolicyName): PolicySettings => ({
   reconcileInterval: milliseconds(60_000),
 });
 
-/**
- * Default settings of an installed operator, except that power comes from exact meters instead of agents, and that
- * fit_aware_v1 has bounded eco caps.
- */
+/** As an installed operator's defaults, but power comes from exact meters, and fit_aware_v1 has bounded eco caps. */
 export const planningSettings = (
   policy: PolicyName,
   {

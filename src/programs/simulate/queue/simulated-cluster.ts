@@ -6,10 +6,7 @@ import { roundToMillicores } from "../trace/trace.ts";
 import type { TraceJob } from "./jobs.ts";
 import type { ClusterMachine } from "./machines.ts";
 
-/**
- * A node that is on is empty, or runs jobs under caps below its full power, or runs them at full speed. The others are states
- * of its power.
- */
+/** A node that is on is empty, runs jobs under caps, or runs them at full speed; the others are states of its power. */
 const nodeStates = ["empty", "eco", "full", "off", "stopping", "waking", "failed"] as const;
 export type SimulatedNodeState = (typeof nodeStates)[number];
 
@@ -33,8 +30,6 @@ export class SimulatedCluster implements PlacementNodes {
   readonly board: Int8Array;
   /** Power of packages and boards, as the operator's meters read it. */
   readonly power: Float64Array;
-  /** Number of performance jobs per node. */
-  readonly performanceJobs: Int32Array;
   readonly tainted: Uint8Array | undefined;
   reservations: (Reservation | undefined)[] | undefined;
   running = 0;
@@ -61,7 +56,6 @@ export class SimulatedCluster implements PlacementNodes {
     this.power = Float64Array.from(this.#nodes, ({ watts }) => watts);
     this.board = Int8Array.from(machines, ({ board }) => board);
     this.#draws = Float64Array.from(this.#nodes, (node) => this.#reportedWatts(node));
-    this.performanceJobs = new Int32Array(this.count);
     this.tainted = sleeps ? new Uint8Array(this.count) : undefined;
     this.#eventAt = new Float64Array(this.count).fill(Infinity);
     this.#states = machines.map(() => "empty");
@@ -98,7 +92,6 @@ export class SimulatedCluster implements PlacementNodes {
     this.running--;
     this.freeCores[index] = roundToMillicores((this.freeCores[index] as number) + job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) + job.gpus;
-    if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) - 1;
     this.#enterState(index, node);
     return { node: index, ended: job };
   }
@@ -110,7 +103,6 @@ export class SimulatedCluster implements PlacementNodes {
     this.running++;
     this.freeCores[index] = roundToMillicores((this.freeCores[index] as number) - job.cores);
     this.freeGpus[index] = (this.freeGpus[index] as number) - job.gpus;
-    if (job.performance) this.performanceJobs[index] = (this.performanceJobs[index] as number) + 1;
     this.#refresh(index);
   }
 
@@ -149,10 +141,7 @@ export class SimulatedCluster implements PlacementNodes {
     this.#refresh(index);
   }
 
-  /**
-   * Advances a node to a time. All earlier events must be processed, otherwise a job would end unnoticed and keep its
-   * cores.
-   */
+  /** All earlier events must be processed, otherwise a job would end unnoticed and keep its cores. */
   #broughtTo(index: number, at: number): SimulatedNode<TraceJob> {
     const node = this.#nodes[index] as SimulatedNode<TraceJob>;
     const missed = node.advance(seconds(at));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Caps } from "../../../core/physics/index.ts";
 import { seconds } from "../../../core/units/index.ts";
+import { ANY_BOARD } from "../trace/trace.ts";
 import type { TraceJob } from "./jobs.ts";
 import { machinesOf } from "./machines.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
@@ -17,6 +18,8 @@ const performanceJob: TraceJob = {
   work: seconds(90),
 };
 
+const kinds = [{ cores: 8, gpus: 0, performance: true, board: ANY_BOARD }];
+
 /** Caps that agents would set after a pass, by node. */
 function enforcedBy(operator: SimulatedOperator): Map<number, Caps> {
   const enforced = new Map<number, Caps>();
@@ -28,10 +31,11 @@ describe("SimulatedOperator", () => {
   it("caps the less dense half, and a node with a performance job only after that job has ended", () => {
     const machines = machinesOf("exp04", 10);
     const site = new SimulatedCluster(machines);
-    const operator = new SimulatedOperator(machines, site, "static_partition");
+    const operator = new SimulatedOperator(machines, site, kinds, "static_partition");
     site.start(7, performanceJob, 0);
+    operator.bound(0, 0, 7, 0);
     const classOf = (node: number) => operator.kernel.filter(operator.kernel.slotOf(`node-0000${node}`), "performance");
-    operator.pass(0, 0);
+    operator.pass(0);
     // Nodes 8 and 9 have GPUs; of the CPU nodes, which are equally dense, the first three by name complete the half.
     expect([...machines.keys()].map(classOf)).toEqual([0, 0, 0, 1, 1, 1, 1, 2, 0, 0]);
     // Published first and capped in a later pass, because a job may have been placed in between.
@@ -39,32 +43,36 @@ describe("SimulatedOperator", () => {
     expect([...first.values()].map(({ cpuWattsPerPackage }) => cpuWattsPerPackage)).toEqual(
       machines.map(() => undefined),
     );
-    operator.pass(60, 0);
+    operator.pass(60);
     const second = enforcedBy(operator);
     expect([...second.keys()]).toEqual([3, 4, 5, 6]);
     expect(second.get(3)?.cpuWattsPerPackage).toBe(174);
     expect(site.processNextEvent()?.ended?.index).toBe(0);
-    operator.pass(120, 0);
+    operator.ended(0);
+    operator.pass(120);
     expect(classOf(7)).toBe(1);
-    operator.pass(180, 0);
+    operator.pass(180);
     expect([...enforcedBy(operator).keys()]).toContain(7);
     expect(enforcedBy(operator).size).toBe(0);
   });
 
   it("X-96 keeps a promoted node at performance for five minutes, as the operator does", () => {
     const machines = machinesOf("exp04", 10);
-    const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), "queue_aware_v1");
+    const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), kinds, "queue_aware_v1");
     const performing = () =>
       machines.filter(({ name }) => operator.kernel.filter(operator.kernel.slotOf(name), "performance") === 0).length;
-    operator.pass(0, 0);
+    operator.pass(0);
     expect(performing()).toBe(6);
-    operator.pass(60, 65);
+    const waiting = Array.from({ length: 65 }, (_, job) => job);
+    for (const job of waiting) operator.arrived(job, 0, 60);
+    operator.pass(60);
     expect(performing()).toBe(7);
+    for (const job of waiting) operator.ended(job);
     for (const at of [120, 240, 359]) {
-      operator.pass(at, 0);
+      operator.pass(at);
       expect(performing()).toBe(7);
     }
-    operator.pass(360, 0);
+    operator.pass(360);
     expect(performing()).toBe(6);
   });
 
@@ -74,10 +82,10 @@ describe("SimulatedOperator", () => {
     policy: "static_partition" | "queue_aware_v1",
   ): Record<string, number[]> {
     const machines = machinesOf(cluster, 250);
-    const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), policy);
-    operator.pass(0, 0);
+    const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), kinds, policy);
+    operator.pass(0);
     enforcedBy(operator);
-    operator.pass(60, 0);
+    operator.pass(60);
     const found: Record<string, number[]> = {};
     for (const [index, { gpuWattsPerBoard }] of enforcedBy(operator)) {
       const model = machines[index]?.hardware.gpu?.model ?? "";
@@ -102,13 +110,16 @@ describe("SimulatedOperator", () => {
 
   it("keeps every node at performance without a policy, but publishes twins", () => {
     const machines = machinesOf("exp04", 5);
-    const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), "none");
-    operator.pass(0, 100);
-    operator.pass(60, 100);
+    const operator = new SimulatedOperator(machines, new SimulatedCluster(machines), kinds, "none");
+    for (let job = 0; job < 100; job++) operator.arrived(job, 0, 0);
+    operator.pass(0);
+    operator.pass(60);
     const uncapped = { cpuWattsPerPackage: undefined, gpuWattsPerBoard: undefined };
     expect([...enforcedBy(operator).values()]).toEqual(machines.map(() => uncapped));
-    const demand = { cpuCores: 1, gpus: new Map<string, number>(), unreadable: [] };
+    const demand = { cpuCores: 1, gpus: new Map<string, number>() };
     // An idle node scores far above 50, the neutral score of a node without a twin.
-    expect(operator.kernel.score(operator.kernel.slotOf("node-00000"), demand, "standard")).toBeGreaterThan(60);
+    const scores = new Int16Array(1);
+    operator.kernel.scoreMany(Int32Array.of(operator.kernel.slotOf("node-00000")), demand, "standard", scores);
+    expect(scores[0]).toBeGreaterThan(60);
   });
 });

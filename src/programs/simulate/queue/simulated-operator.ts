@@ -35,9 +35,7 @@ const facility = { site: {}, zones: new Map(), racks: new Map() };
 
 interface SimulatedOperatorOptions {
   /** Of the extender beside the operator. */
-  readonly kernel?: ScoringKernel | undefined;
-  /** The kinds of jobs, for policies that fit pods to nodes. */
-  readonly kinds?: readonly JobKindRequest[] | undefined;
+  readonly kernel?: ScoringKernel;
   readonly ecoMaxSlowdown?: Percent | undefined;
   readonly ecoClockShare?: number | undefined;
   readonly sleep?: SimulatedSleep | undefined;
@@ -49,7 +47,6 @@ export interface Promotion {
   readonly reason: string;
 }
 
-/** Nodes that sleep. */
 interface SimulatedSleep extends SimulatedPowerOptions {
   readonly settings: SleepSettings;
 }
@@ -57,10 +54,7 @@ interface SimulatedSleep extends SimulatedPowerOptions {
 /** As the operator's. */
 const ARRIVAL_SLOT = milliseconds(60_000);
 
-/**
- * Runs the operator's planning pass on simulated nodes and publishes the plans by the operator's rules. Writes take effect
- * at once. Agents apply the last published caps when `enforce` is called.
- */
+/** Runs the operator's pass on simulated nodes. Writes take effect at once, caps when `enforce` is called. */
 export class SimulatedOperator {
   /** The extender's scoring state, from the published twins. */
   readonly kernel: ScoringKernel;
@@ -87,8 +81,7 @@ export class SimulatedOperator {
   readonly released: number[] = [];
   /** Changes from eco to performance, in order. */
   readonly promotions: Promotion[] = [];
-  /** With fit_aware_v1 or sleep only. */
-  readonly #pods: SimulatedPods | undefined;
+  readonly #pods: SimulatedPods;
   /** Of the last pass, if nodes sleep. */
   sleepPlan: SleepPlan | undefined;
   /** Whether a performance pod without a node triggers a pass. */
@@ -106,10 +99,11 @@ export class SimulatedOperator {
   constructor(
     machines: readonly ClusterMachine[],
     site: SimulatedCluster,
+    kinds: readonly JobKindRequest[],
     policy: PolicyName,
     options: SimulatedOperatorOptions = {},
   ) {
-    const { kernel = new ScoringKernel(defaultScoringSettings), kinds, ecoMaxSlowdown, ecoClockShare, sleep } = options;
+    const { kernel = new ScoringKernel(defaultScoringSettings), ecoMaxSlowdown, ecoClockShare, sleep } = options;
     this.kernel = kernel;
     this.#machines = machines;
     this.#site = site;
@@ -118,13 +112,10 @@ export class SimulatedOperator {
       { maxSlowdown: ecoMaxSlowdown, clockShare: ecoClockShare },
       sleep?.settings,
     );
-    this.fitsPods = policy === "fit_aware_v1" && kinds !== undefined;
+    this.fitsPods = policy === "fit_aware_v1";
     const allArrivals = sleep && new ArrivalHistory(ARRIVAL_SLOT);
-    this.#pods =
-      kinds !== undefined && (this.fitsPods || sleep !== undefined)
-        ? new SimulatedPods(kinds, machines, this.#arrivals, allArrivals)
-        : undefined;
-    this.#snapshot = new SimulatedSnapshot(machines, site, this.#pods);
+    this.#pods = new SimulatedPods(kinds, machines, this.#arrivals, allArrivals);
+    this.#snapshot = new SimulatedSnapshot(machines, this.#pods);
     if (sleep !== undefined && allArrivals !== undefined) {
       const power = new SimulatedPowerProgram(machines, site, this.#snapshot, {
         ...sleep,
@@ -151,21 +142,20 @@ export class SimulatedOperator {
   }
 
   arrived(job: number, kind: number, at: number): void {
-    this.#pods?.arrived(job, kind, instantAt(at));
+    this.#pods.arrived(job, kind, instantAt(at));
   }
 
   bound(job: number, kind: number, node: number, at: number): void {
-    this.#pods?.bound(job, kind, (this.#machines[node] as ClusterMachine).name, instantAt(at));
+    this.#pods.bound(job, kind, (this.#machines[node] as ClusterMachine).name, instantAt(at));
   }
 
   ended(job: number): void {
-    this.#pods?.ended(job);
+    this.#pods.ended(job);
   }
 
-  /** Runs one pass. `waiting` performance jobs count as demand. */
-  pass(at: number, waiting: number): void {
+  /** Runs one pass. */
+  pass(at: number): void {
     const now = instantAt(at);
-    this.#snapshot.readJobs(waiting);
     for (const [index, { name }] of this.#machines.entries()) {
       this.#power.set(name, { power: watts(this.#site.power[index] as number), source: "prometheus", at: now });
     }
@@ -194,7 +184,7 @@ export class SimulatedOperator {
   #updateKeptNodes(now: Instant): void {
     this.released.length = 0;
     const { reservations } = this.#site;
-    if (reservations === undefined || this.#pods === undefined) return;
+    if (reservations === undefined) return;
     for (const [node, { name }] of this.#machines.entries()) {
       const awaitedBy = awaitedPodOf(this.#snapshot.twin(name)?.status);
       const kind = isKeptFree(awaitedBy, now) ? this.#pods.kindOf(Number(awaitedBy.uid)) : undefined;

@@ -41,7 +41,7 @@ export class SimulatedPods {
         constraint: "general",
         workloadClass: performance ? "performance" : "standard",
         performanceSensitive: performance,
-        demand: { cpuCores: cores, gpus: new Map(gpuAmounts), unreadable: [] },
+        demand: { cpuCores: cores, gpus: new Map(gpuAmounts) },
         requests: podRequests(new Map([["cpu", cores], ...gpuAmounts])),
         ...((performance || allArrivals !== undefined) && {
           nodes: board === ANY_BOARD ? anyNode : (bound.get(board) ?? anyNode),
@@ -88,7 +88,6 @@ export class SimulatedPods {
     this.#created.delete(job);
   }
 
-  /** The kind of a pending job. */
   kindOf(job: number): JobKindRequest | undefined {
     const kind = this.#pendingKinds.get(job);
     return kind === undefined ? undefined : this.#requests[kind];

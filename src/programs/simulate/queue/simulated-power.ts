@@ -51,15 +51,12 @@ interface PoweredNode {
 
 export interface SimulatedPowerOptions {
   readonly seed: number;
-  /** The share of boots that fail. */
   readonly failedBoots: number;
   /** The taint of a node, or the power in its twin, has changed. */
   readonly onChange: (node: number, isUntainted: boolean) => void;
 }
 
-/**
- * The steps of `joulie power` (`core/sleep/power-steps.ts`) with its latencies. Whether the n-th boot of a node fails depends on the seed alone, so all arms have the same failures.
- */
+/** The steps of `joulie power` with its latencies. All arms of a seed have the same failed boots. */
 export class SimulatedPowerProgram {
   readonly #nodes: readonly PoweredNode[];
   readonly #site: SimulatedCluster;

@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { ArrivalHistory } from "../../../core/policy/index.ts";
 import { milliseconds, seconds } from "../../../core/units/index.ts";
 import { type Contender, contenderName, parseContender } from "../contenders.ts";
 import type { SleepOptions } from "../experiment.ts";
@@ -8,6 +9,7 @@ import { type ClusterMachine, machinesOf } from "./machines.ts";
 import { type QueueRunRecord, queueRunFigures } from "./queue-figures.ts";
 import { simulateQueue } from "./run.ts";
 import { SimulatedCluster } from "./simulated-cluster.ts";
+import { SimulatedPods } from "./simulated-pods.ts";
 import { SimulatedPowerProgram } from "./simulated-power.ts";
 import { SimulatedSnapshot } from "./simulated-snapshot.ts";
 
@@ -186,7 +188,7 @@ describe("arms with sleep", () => {
   it("SLP-71 a node that is called back during its shutdown keeps its taint until it has booted again", () => {
     const machines = machinesOf("exp04", 5);
     const site = new SimulatedCluster(machines, true, true);
-    const snapshot = new SimulatedSnapshot(machines, site);
+    const snapshot = new SimulatedSnapshot(machines, new SimulatedPods([], machines, new ArrivalHistory()));
     const program = new SimulatedPowerProgram(machines, site, snapshot, {
       seed: 1,
       failedBoots: 0,
@@ -227,7 +229,7 @@ describe("arms with sleep", () => {
     const outcomes = (seed: number, order: readonly number[]): string[] => {
       const machines = machinesOf("exp04", 5);
       const site = new SimulatedCluster(machines, true, true);
-      const snapshot = new SimulatedSnapshot(machines, site);
+      const snapshot = new SimulatedSnapshot(machines, new SimulatedPods([], machines, new ArrivalHistory()));
       const program = new SimulatedPowerProgram(machines, site, snapshot, {
         seed,
         failedBoots: 0.5,

@@ -9,10 +9,7 @@ export interface Estimate {
 
 const RESAMPLES = 10_000;
 const TAIL = 0.025;
-/**
- * Standard errors of a 95 % interval: for the normal distribution, and for Student's t with two, three or four
- * values.
- */
+/** Standard errors of a 95 % interval: of the normal distribution, and of Student's t with two to four values. */
 const NORMAL = 1.959964;
 const STUDENT: Readonly<Record<number, number>> = { 2: 12.7062, 3: 4.3027, 4: 3.1824 };
 

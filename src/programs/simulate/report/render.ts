@@ -6,7 +6,6 @@ import type { Estimate } from "./interval.ts";
 
 const figureTable = (rows: TextTableRows): string => renderTable(rows, "numbers");
 
-/** One line per run. */
 export function renderRuns(runs: readonly ExperimentRun[], all: readonly ReportFigure[]): string {
   const figures = all.filter(({ besideOthers }) => besideOthers !== true);
   const head = ["arm", "seed", ...figures.map(({ title }) => title)];

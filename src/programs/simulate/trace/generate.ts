@@ -8,7 +8,6 @@ export interface TraceWorkload {
   readonly hours: number;
 }
 
-/** Expected number of jobs. */
 export const expectedJobs = ({ arrivals, hours }: TraceWorkload): number =>
   hours * arrivals.perHour * jobsPerArrival(arrivals);
 
@@ -32,7 +31,6 @@ export function generateTrace(workload: TraceWorkload, random: RandomSource): Tr
   return jobs.build();
 }
 
-/** Average number of jobs per arrival. */
 const jobsPerArrival = ({ burstShare, burstSize: [least, most] }: Arrivals): number =>
   1 - burstShare + (burstShare * (least + most)) / 2;
 
@@ -64,19 +62,14 @@ const wholeBetween = ([low, high]: readonly [number, number], random: RandomSour
 const oneOf = (values: readonly number[], random: RandomSource): number =>
   values[Math.floor(random.next() * values.length)] ?? 0;
 
-/**
- * Capacity shared by jobs. Cores are those of nodes without GPUs, because GPU jobs use the cores of their GPU nodes.
- */
+/** Cores are those of nodes without GPUs, because GPU jobs use those of their GPU nodes. */
 export interface Capacity {
   readonly nodes: number;
   readonly cores: number;
   readonly gpus: number;
 }
 
-/**
- * The published job kinds at a rate that keeps this share of the cores and of the GPUs allocated on average. CPU and
- * GPU jobs each keep their mix. Bursts scale with the cluster size.
- */
+/** The published kinds of jobs at a rate that keeps this share allocated on average. Bursts scale with the cluster. */
 export function workloadOfLoad(load: number, { nodes, cores, gpus }: Capacity, hours: number): TraceWorkload {
   const cpuJobs = publishedMix.filter((job) => meanOf(job.gpus) === 0);
   const gpuJobs = publishedMix.filter((job) => meanOf(job.gpus) > 0);

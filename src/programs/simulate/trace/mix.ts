@@ -1,10 +1,8 @@
-/** Number of nodes in the published experiment. */
 export const PUBLISHED_NODES = 2500;
 
 /** A class of jobs. Ranges are uniform and choices equally likely. */
 export interface JobClass {
   readonly about: string;
-  /** Share of all jobs. */
   readonly share: number;
   readonly cores: readonly number[];
   readonly gpus: readonly number[];

@@ -1,8 +1,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { fail, ok, parseNumber, type Result } from "../../../core/units/index.ts";
-import { alibabaJob, alibabaPlaces } from "./published-traces.ts";
-import { JOB_LIMITS, type JobRow, MAX_JOBS, type Trace, TraceBuilder, traceOfJobs } from "./trace.ts";
+import { JOB_LIMITS, type JobRow, MAX_JOBS, type Trace, TraceBuilder } from "./trace.ts";
 
 const MAX_LINE_LENGTH = 4096;
 
@@ -43,10 +42,7 @@ export interface ReadLimits {
   readonly maxJobs: number;
 }
 
-/**
- * Parses a trace from a stream: our own columns, or Alibaba's GPU pod list of 2023. The header tells which. Errors name the
- * line, the problem and the expected value.
- */
+/** Parses a trace from a stream. Errors name the line, the problem and the expected value. */
 export async function readTrace(
   texts: AsyncIterable<string>,
   { maxJobs }: ReadLimits = { maxJobs: MAX_JOBS },
@@ -71,8 +67,6 @@ class TraceReader {
   readonly #jobs = new TraceBuilder();
   readonly #maxJobs: number;
   #places: readonly number[] | undefined;
-  #alibaba: ReadonlyMap<string, number> | undefined;
-  readonly #pods: JobRow[] = [];
   #width = 0;
   #lastSubmit = 0;
   read = 0;
@@ -90,14 +84,10 @@ class TraceReader {
     if (line === "") return undefined;
     if (line.length > MAX_LINE_LENGTH) return this.#wrong(`longer than ${MAX_LINE_LENGTH} characters`);
     const cells = line.split(",");
-    if (this.#alibaba !== undefined) return this.#pod(cells, this.#alibaba);
     return this.#places === undefined ? this.#header(cells) : this.#job(cells, this.#places);
   }
 
   end(): Result<Trace, string> {
-    if (this.#alibaba !== undefined) {
-      return this.#pods.length === 0 ? fail("it has no pod that ran and ended") : traceOfJobs(this.#pods);
-    }
     if (this.#places === undefined) return fail(`it is empty; expected a header line with ${names()}`);
     // A run without jobs would report savings of 0 %, which misleads.
     if (this.#jobs.length === 0)
@@ -107,19 +97,10 @@ class TraceReader {
 
   #header(cells: readonly string[]): string | undefined {
     const found = cells.map((cell) => cell.trim());
-    this.#alibaba = alibabaPlaces(found);
-    if (this.#alibaba !== undefined) return undefined;
     const missing = columns.filter(({ name }) => !found.includes(name)).map(({ name }) => name);
     if (missing.length > 0) return this.#wrong(`the header has no ${missing.join(", ")}; expected ${names()}`);
     this.#places = columns.map(({ name }) => found.indexOf(name));
     this.#width = found.length;
-    return undefined;
-  }
-
-  #pod(cells: readonly string[], places: ReadonlyMap<string, number>): string | undefined {
-    if (this.#pods.length === this.#maxJobs) return this.#wrong(`more than ${this.#maxJobs} pods`);
-    const job = alibabaJob(cells, places);
-    if (job !== undefined) this.#pods.push(job);
     return undefined;
   }
 

@@ -1,5 +1,3 @@
-import { fail, ok, type Result } from "../../../core/units/index.ts";
-
 /** A workload as columns, one row per job, in order of submission. */
 export interface Trace {
   readonly length: number;
@@ -9,7 +7,7 @@ export interface Trace {
   readonly gpus: Float64Array;
   /** 1 = performance, 0 = standard. */
   readonly performance: Uint8Array;
-  /** 1 = training or computation, which depends on the clock; 0 = decoding, services and analytics. */
+  /** 1 = training or computation, which depends on the clock (jobs that ask for full speed); 0 = other work. */
   readonly computeBound: Uint8Array;
   /** The kind of board that the job must run on, see `ClusterMachine.board`; ANY_BOARD = any. */
   readonly board: Int8Array;
@@ -29,8 +27,6 @@ export interface JobRow {
   readonly cpuUtil: number;
   readonly gpuUtil: number;
   readonly durationSec: number;
-  /** Absent = like `performance`: jobs that ask for full speed are taken for training and computation. */
-  readonly computeBound?: boolean | undefined;
 }
 
 /** Larger traces are mistakes or decompression bombs: 10 million jobs take 500 MB. */
@@ -56,7 +52,7 @@ export class TraceBuilder {
     this.#columns.cores[at] = ceilToMillicores(job.cores);
     this.#columns.gpus[at] = job.gpus;
     this.#columns.performance[at] = job.performance ? 1 : 0;
-    this.#columns.computeBound[at] = (job.computeBound ?? job.performance) ? 1 : 0;
+    this.#columns.computeBound[at] = job.performance ? 1 : 0;
     this.#columns.board[at] = ANY_BOARD;
     this.#columns.cpuUtil[at] = job.cpuUtil;
     this.#columns.gpuUtil[at] = job.gpuUtil;
@@ -75,25 +71,6 @@ export const JOB_LIMITS = {
   cores: 100_000,
   gpus: 1000,
 } as const;
-
-/** A trace of jobs in any order: sorted by submission, and starting with the first one. */
-export function traceOfJobs(jobs: readonly JobRow[]): Result<Trace, string> {
-  if (jobs.length > MAX_JOBS) return fail(`more than ${MAX_JOBS} jobs`);
-  const sorted = jobs.toSorted((one, other) => one.submitSec - other.submitSec);
-  const first = sorted[0]?.submitSec ?? 0;
-  const builder = new TraceBuilder();
-  const { seconds, cores, gpus } = JOB_LIMITS;
-  for (const job of sorted) {
-    const submitSec = job.submitSec - first;
-    if (!(submitSec <= seconds && job.durationSec <= seconds && job.cores <= cores && job.gpus <= gpus)) {
-      return fail(
-        `a job of ${job.cores} cores and ${job.gpus} GPUs for ${job.durationSec} s, ${submitSec} s after the first one; expected at most ${cores} cores, ${gpus} GPUs and ${seconds} s`,
-      );
-    }
-    builder.add({ ...job, submitSec });
-  }
-  return ok(builder.build());
-}
 
 /** The jobs submitted up to and including a time. */
 export function truncateTrace(trace: Trace, endSec: number): Trace {
@@ -133,10 +110,7 @@ function copied(columns: Columns, length: number, room: number): Columns {
 /** Kubernetes counts cores in millicores. */
 const PER_CORE = 1000;
 
-/**
- * Rounds to millicores. Sums of fractions drift, and a node missing the last bit of its cores could never again take
- * a job that needs all of them.
- */
+/** Sums of fractions drift: a node that misses the last bit of its cores could never take a job that needs them all. */
 export const roundToMillicores = (cores: number): number => Math.round(cores * PER_CORE) / PER_CORE;
 
 /** Rounds a request up to millicores, ignoring floating-point noise. */

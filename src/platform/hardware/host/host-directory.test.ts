@@ -5,8 +5,8 @@ import type { HostFiles } from "../port.ts";
 import { FakeHost, type HostTree } from "../testing/fake-host.ts";
 import { sapphireRapids } from "../testing/powercap-trees.ts";
 import { scratchTree } from "../testing/scratch-tree.ts";
+import { HostDirectory } from "./host-directory.ts";
 import { errorCode } from "./host-error.ts";
-import { HostDirectory } from "./host-files.ts";
 import { isWrittenFile, writtenFiles } from "./written-files.ts";
 
 const ZONE = "class/powercap/intel-rapl:0";
