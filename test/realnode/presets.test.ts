@@ -189,7 +189,7 @@ describe("the three commands of the README", () => {
       expect((await twin(node.name)).status?.controlStatus?.cpu?.result).toBe("applied");
       return isCapped();
     });
-    await node.until("a machine is off", () => Promise.resolve(off().length > 0));
+    await node.until("a machine is off", async () => off().length > 0);
     expect(await asleep()).toEqual(expect.arrayContaining([...off()]));
     expect(off()).not.toContain(machines[0]);
   });
@@ -203,10 +203,10 @@ describe("the three commands of the README", () => {
   });
 
   it("PRE-09 and --set preset=observe wakes all machines and restores all limits", async () => {
-    await node.until("another machine sleeps", () => Promise.resolve(off().length > 0));
+    await node.until("another machine sleeps", async () => off().length > 0);
     await command(commands[2]?.replace("preset=energy-sleep", "preset=observe"));
     await node.until("all machines are on", async () => off().length === 0 && (await asleep()).length === 0);
-    await node.until("the limits are as before", () => Promise.resolve(!isCapped()));
+    await node.until("the limits are as before", async () => !isCapped());
     expect(differences(readTree(sys()), original)).toEqual([]);
   });
 });
