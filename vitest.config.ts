@@ -25,6 +25,7 @@ const longFiles = [
   "cluster/operator-outages",
   "cluster/demo",
   "cluster/sleep-faults",
+  "cluster/power-bulk",
   "cluster/operator-faults",
   "cluster/console",
   "cluster/agent",
