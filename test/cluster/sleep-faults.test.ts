@@ -68,7 +68,7 @@ describe("sleep under faults on a real control plane with 50 simulated nodes", (
       testWake({ ...options, node: dead }),
       testWake({ ...options, node: hung }),
     ]);
-    expect([first, second]).toMatchObject([{ proven: true }, { proven: true }]);
+    expect([first, second]).toMatchObject([{ result: "proven" }, { result: "proven" }]);
     await power.stop();
     power = scene.startPower();
     await eventually(async () => (await running()) === room + 8);

@@ -96,6 +96,22 @@ describe("testWakes", () => {
     expect(await ended(rolling())).toEqual({ n0: "failed", n1: "skipped", n2: "skipped" });
   });
 
+  it("SLP-82 waits a while for a node that is not Ready, before it leaves it out", async () => {
+    await createNodes(1);
+    const conditions = [{ type: "Ready", status: "False", lastHeartbeatTime: "2030-01-01T00:00:00Z" }];
+    await harness.user.mergePatch(
+      resources.nodes,
+      { name: "n0" },
+      { status: { conditions } },
+      { subresource: "status" },
+    );
+    harness.start();
+    const run = rolling();
+    await harness.advance(60);
+    await harness.machines.get("n0")?.heartbeat();
+    expect(await ended(run)).toEqual({ n0: "proven" });
+  });
+
   it("SLP-83 begins no test after an interruption, lets those that run end, and says what is left", async () => {
     await createNodes(4);
     harness.start();

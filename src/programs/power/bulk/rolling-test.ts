@@ -1,13 +1,20 @@
 import { annotations, asleepTaint, isWakeProven, type Node } from "../../../core/api/index.ts";
 import { hasControlPlaneRole, zoneOf } from "../../../core/sleep/index.ts";
-import { isoTime, type Milliseconds, milliseconds, type RandomSource } from "../../../core/units/index.ts";
+import {
+  elapsed,
+  isoTime,
+  type Milliseconds,
+  milliseconds,
+  monotonicInstant,
+  type RandomSource,
+} from "../../../core/units/index.ts";
 import type { Clock } from "../../../platform/clock/index.ts";
 import { type KubeClient, type KubeObject, plainReason, resources } from "../../../platform/kube/index.ts";
 import { isRunning, type TestResult, testWake } from "../requests.ts";
 import { isTest } from "../steps/node-case.ts";
 import { readEndpoint } from "../watch/cluster-view.ts";
 import { cordon, drain, hasToMove, type MovablePod, uncordon, whyStuck } from "./drain.ts";
-import { nextTests, obstacleOf, type QueueLimits, type TestCandidate } from "./test-queue.ts";
+import { mayPass, nextTests, obstacleOf, type QueueLimits, type TestCandidate } from "./test-queue.ts";
 
 export interface RollingTestOptions extends QueueLimits {
   readonly client: KubeClient;
@@ -38,6 +45,8 @@ export interface TestOutcome extends TestResult {
 
 /** Looks at the cluster again after this long, or when a test ends. */
 const LOOK = milliseconds(15_000);
+/** How long it waits for nodes that are not up, while nothing else is left to test. */
+const PATIENCE = milliseconds(5 * 60_000);
 
 /**
  * Proves the wakes of many nodes, a few at a time. It can be interrupted and repeated: nodes that are proven are not tested again,
@@ -54,6 +63,8 @@ class RollingTest {
   readonly #tests = new Set<Promise<void>>();
   readonly #waiting = new Set<string>();
   #total = 0;
+  /** When the run began, or the last test ended. */
+  #lastTest = monotonicInstant(0);
   /** Aborted when a test ends. */
   #ended = new AbortController();
 
@@ -63,6 +74,7 @@ class RollingTest {
 
   async run(): Promise<readonly TestOutcome[]> {
     const { signal, clock, concurrency } = this.#options;
+    this.#lastTest = clock.monotonic();
     try {
       await this.#choose();
       while (this.#waiting.size > 0 && !signal.aborted) {
@@ -118,6 +130,11 @@ class RollingTest {
     const next = nextTests(nodes, this.#waiting, running, this.#options);
     for (const node of next) this.#begin(node, (byName.get(node)?.pods ?? 0) > 0);
     if (next.length > 0 || running.size > 0) return;
+    const passes = [...this.#waiting].some((name) => {
+      const candidate = byName.get(name);
+      return candidate !== undefined && mayPass(candidate, moves);
+    });
+    if (passes && elapsed(this.#lastTest, this.#options.clock.monotonic()) < PATIENCE) return;
     this.#skip((name) => {
       const candidate = byName.get(name);
       if (candidate === undefined) return "the cluster has no node of this name";
@@ -166,6 +183,7 @@ class RollingTest {
         outcome = { ...outcome, message: `${outcome.message}; it is still cordoned: ${plainReason(error)}` };
       });
     this.#running.delete(node);
+    this.#lastTest = clock.monotonic();
     this.#finish(outcome);
     this.#ended.abort();
   }

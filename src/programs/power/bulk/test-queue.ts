@@ -70,6 +70,10 @@ function zonesOf(nodes: readonly TestCandidate[], running: ReadonlySet<string>):
 const hasRoom = ({ size, down, tested }: Zone): boolean =>
   down + tested + 1 <= Math.max(1, size * MAX_DOWN_SHARE) && tested < Math.max(1, Math.floor(size * ZONE_SHARE));
 
+/** Whether the node may be tested later without anybody's help: it may come up, or others of its zone may. */
+export const mayPass = (candidate: TestCandidate, drain: boolean): boolean =>
+  candidate.barrier === undefined && (!candidate.isUp || obstacleOf(candidate, drain) === undefined);
+
 /** Why a node cannot be tested as it is. */
 export function obstacleOf(candidate: TestCandidate, drain: boolean): string | undefined {
   const { barrier, isUp, pods, stuck } = candidate;
