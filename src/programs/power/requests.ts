@@ -80,6 +80,8 @@ export interface TestResult {
   /** `skipped`: the machine was not switched. */
   readonly result: "proven" | "failed" | "skipped";
   readonly message: string;
+  /** The power program rejected the test, for example because a pod is on the node. */
+  readonly isRefused?: true;
 }
 
 /** The power program begins a test at once, if it runs and the switch answers. */
@@ -119,7 +121,7 @@ export async function testWake(
   const tested = endpoint?.status?.conditions?.find(({ type }) => type === "Tested");
   const { status, reason, message = "the power program left no result" } = tested ?? {};
   if (status === "True") return { result: "proven", message };
-  return { result: reason === "TestRefused" ? "skipped" : "failed", message };
+  return reason === "TestRefused" ? { result: "skipped", message, isRefused: true } : { result: "failed", message };
 }
 
 /** Undefined while the API server does not answer: a test takes minutes, and goes on. */

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { PowerEndpoint } from "../../../core/api/index.ts";
 import { milliseconds } from "../../../core/units/index.ts";
 import { type KubeObject, resources } from "../../../platform/kube/index.ts";
@@ -94,6 +94,28 @@ describe("testWakes", () => {
     machine.neverBoots = true;
     harness.start();
     expect(await ended(rolling())).toEqual({ n0: "failed", n1: "skipped", n2: "skipped" });
+  });
+
+  it("SLP-82 tries a node again on which a pod came right before its test", async () => {
+    await createNodes(1);
+    harness.start();
+    // The listing of candidates shows no pod; the power program counts one.
+    const client = harness.user;
+    const list = client.listOf.bind(client);
+    let hidden = true;
+    vi.spyOn(client, "listOf").mockImplementation(async (resource, project, selection, options) => {
+      const found = await list(resource, project, selection, options);
+      return hidden && resource === resources.pods ? { ...found, items: [] } : found;
+    });
+    await harness.createPod("late", "n0");
+    const run = rolling({ drain: true });
+    await harness.until(async () => {
+      const { status } = await client.get<KubeObject & PowerEndpoint>(resources.powerEndpoints, { name: "n0" });
+      return status?.conditions?.some(({ type, reason }) => type === "Tested" && reason === "TestRefused") === true;
+    });
+    hidden = false;
+    await harness.user.delete(resources.pods, { namespace: "default", name: "late" }, { gracePeriodSeconds: 0 });
+    expect(await ended(run)).toEqual({ n0: "proven" });
   });
 
   it("SLP-82 waits a while for a node that is not Ready, before it leaves it out", async () => {

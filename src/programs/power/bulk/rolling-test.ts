@@ -47,6 +47,7 @@ export interface TestOutcome extends TestResult {
 const LOOK = milliseconds(15_000);
 /** How long it waits for nodes that are not up, while nothing else is left to test. */
 const PATIENCE = milliseconds(5 * 60_000);
+const MAX_TRIES = 3;
 
 /**
  * Proves the wakes of many nodes, a few at a time. It can be interrupted and repeated: nodes that are proven are not tested again,
@@ -62,6 +63,7 @@ class RollingTest {
   readonly #running = new Map<string, string>();
   readonly #tests = new Set<Promise<void>>();
   readonly #waiting = new Set<string>();
+  readonly #tries = new Map<string, number>();
   #total = 0;
   /** When the run began, or the last test ended. */
   #lastTest = monotonicInstant(0);
@@ -77,9 +79,9 @@ class RollingTest {
     this.#lastTest = clock.monotonic();
     try {
       await this.#choose();
-      while (this.#waiting.size > 0 && !signal.aborted) {
-        if (this.#running.size < concurrency) await this.#beginNext();
-        if (this.#waiting.size === 0) break;
+      while ((this.#waiting.size > 0 || this.#running.size > 0) && !signal.aborted) {
+        if (this.#waiting.size > 0 && this.#running.size < concurrency) await this.#beginNext();
+        if (this.#waiting.size + this.#running.size === 0) break;
         await clock.sleep(LOOK, AbortSignal.any([signal, this.#ended.signal])).catch(() => undefined);
         if (this.#ended.signal.aborted) this.#ended = new AbortController();
       }
@@ -184,8 +186,17 @@ class RollingTest {
       });
     this.#running.delete(node);
     this.#lastTest = clock.monotonic();
-    this.#finish(outcome);
+    if (!this.#isTriedAgain(outcome)) this.#finish(outcome);
     this.#ended.abort();
+  }
+
+  /** A pod may have come between the look at the node and its test, which was refused then. It is moved the next time. */
+  #isTriedAgain({ node, isRefused }: TestOutcome): boolean {
+    const tries = (this.#tries.get(node) ?? 1) + 1;
+    if (isRefused !== true || !this.#options.drain || tries > MAX_TRIES) return false;
+    this.#tries.set(node, tries);
+    this.#waiting.add(node);
+    return true;
   }
 
   async #drain(node: string): Promise<string | undefined> {
