@@ -101,6 +101,8 @@ export class Installation {
         ...agent,
       },
       // The only node becomes an eco node.
+      preset: "partition",
+      mode: "observe",
       operator: { env: { RECONCILE_INTERVAL: "2s", PROFILE_MIN_DWELL: "0", STATIC_HP_FRAC: 0 }, ...operator },
       ...values,
     };

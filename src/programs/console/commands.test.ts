@@ -614,8 +614,10 @@ describe("what the doctor examines besides", () => {
     );
 
   it("CLI-13 asks what each program's ServiceAccount may do, with the rights that its settings need", async () => {
-    installed(workload("operator", { SLEEP_MODE: "on" }), workload("extender", { SCORING: "energy" }));
-    installedAs("daemonsets", workload("agent", { AGENT_MODE: "daemonset" }));
+    installed(workload("operator", { PRESET: "energy-sleep" }), workload("extender", { SCORING: "energy" }));
+    // One for each kind of node.
+    const agent = workload("agent", { AGENT_MODE: "daemonset" });
+    installedAs("daemonsets", agent, agent);
     const pool = workload("agent", { AGENT_MODE: "pool" });
     pool.spec.template.spec.serviceAccountName = "sa-pool";
     installedAs("statefulsets", pool);

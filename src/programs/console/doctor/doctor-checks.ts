@@ -1,3 +1,4 @@
+import { presetSettings } from "../../../core/presets/index.ts";
 import { type ClusterObjects, counted, type Severity, type WorkloadKind } from "../../../core/report/index.ts";
 import { between, instant, milliseconds } from "../../../core/units/index.ts";
 import {
@@ -61,13 +62,17 @@ export async function installedAccounts(client: KubeClient, namespace: string): 
     }
   };
   const workloads = await Promise.all(workloadKinds.map(listed));
-  return workloads.flat().flatMap(accountOf);
+  // The agents of all kinds of nodes have one account.
+  const accounts = workloads.flat().flatMap(accountOf);
+  return [...new Map(accounts.map((one) => [`${one.program} ${one.account}`, one])).values()];
 }
 
 function accountOf(workload: WorkloadObject): ProgramAccount[] {
   const { metadata, spec } = workload;
   const account = spec?.template?.spec?.serviceAccountName ?? "default";
-  const { AGENT_MODE, SLEEP_MODE = "off", SCORING } = variablesOf(workload);
+  const component = metadata.labels?.[COMPONENT] ?? "";
+  const variables = variablesOf(workload);
+  const { AGENT_MODE, SLEEP_MODE = "off", SCORING } = { ...variables, ...presetSettings(component, variables)?.values };
   const programs: Readonly<Record<string, ProgramAccount["program"]>> = {
     agent: AGENT_MODE === "pool" ? "agent-pool" : "agent",
     operator: SLEEP_MODE === "off" ? "operator" : "operator-sleep",
@@ -75,7 +80,7 @@ function accountOf(workload: WorkloadObject): ProgramAccount[] {
     power: "power",
     dashboard: "dashboard",
   };
-  const program = programs[metadata.labels?.[COMPONENT] ?? ""];
+  const program = programs[component];
   return program === undefined ? [] : [{ program, account }];
 }
 
