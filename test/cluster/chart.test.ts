@@ -955,7 +955,7 @@ describe("the chart", () => {
       ]);
     });
 
-    it("X-240 the agents of a kind are told apart by a label", async () => {
+    it("X-240 the DaemonSet of each kind has a selector of its own", async () => {
       const agents = objects(await render({})).filter(({ kind }) => kind === "DaemonSet");
       const selectors = agents.map(({ spec }) => JSON.stringify((spec as unknown as { selector: object }).selector));
       expect(new Set(selectors).size).toBe(agents.length);

@@ -52,7 +52,7 @@ describe("presets on a real control plane", () => {
     const containers = [{ name: "main", image: "none", resources: { requests: { cpu: "4" } } }];
     await plane.api.create("/api/v1/namespaces/default/pods", {
       metadata: { name: "work", labels: { "joulie.io/simulated": "true" }, annotations },
-      // Without an extender here, kube-scheduler is told by the label which nodes are performance.
+      // No extender runs here: the label says which nodes are performance.
       spec: { containers, restartPolicy: "Never", nodeSelector: { "joulie.io/power-profile": "performance" } },
     });
     await eventually(async () => (await nodeOfWork()) !== undefined);

@@ -79,7 +79,7 @@ async function install(helmArgs: readonly string[], flags: InstallFlags, world: 
   });
 }
 
-/** The image of the flag; without one that of the answer, if there is somebody to ask. */
+/** The image that the flag names, else the one that the user answers on a terminal. */
 async function imageOf(
   flag: string | undefined,
   world: CliEnvironment | undefined,

@@ -20,7 +20,7 @@ const MAX_WAIT = milliseconds(5000);
 /** Replicas that follow a change begin anew at different times within this span. */
 const SPREAD = 30_000;
 
-/** Runs an extender with the operator's settings where it has none of its own, and begins anew when they change. */
+/** Runs an extender with the operator's settings where it has none of its own, and restarts it when they change. */
 export async function followOperator(
   config: ExtenderConfig,
   options: FollowOptions,

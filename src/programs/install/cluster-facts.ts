@@ -5,7 +5,7 @@ import { listWorkloads, variablesOf } from "../console/index.ts";
 
 /** What a cluster says about itself. Undefined = this user may not read it. */
 export interface ClusterFacts {
-  /** Of the API server, such as `v1.36.3+k3s1`. */
+  /** Version of the API server, such as `v1.36.3+k3s1`. */
   readonly version: string;
   /** Names of the API groups that it serves. */
   readonly groups: ReadonlySet<string>;

@@ -87,7 +87,7 @@ describe("requests to the power program", () => {
     expect(steps).toContain("ready");
   });
 
-  it("SLP-82 withdraws a test that does not begin, so that it does not begin when nobody waits for it", async () => {
+  it("SLP-82 withdraws a test that does not begin, so that it cannot begin after the command has ended", async () => {
     const machine = await harness.createNode("a", { proven: false });
     const { user: client, clock } = harness;
     const request = requested(testWake({ client, clock, timeout, node: "a" }));

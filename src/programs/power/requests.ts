@@ -106,7 +106,7 @@ export async function testWake(
     );
   });
   if (last === "" && isPending()) {
-    // Otherwise it would begin when nobody waits for it.
+    // Otherwise the power program could begin it after this command has ended.
     await annotate(client, [node], { [annotations.testPower]: null });
     const reachable = endpoint?.status?.conditions?.find(({ type }) => type === "Reachable");
     const why = reachable?.status === "False" ? reachable.message : "does joulie power run?";

@@ -48,7 +48,7 @@ export const nodeSchema: Schema = fields({
   status: fields({ conditions: mapBy(["type"]), addresses: mapBy(["type"]) }),
 });
 
-/** Of kinds that create pods from a template. */
+/** The part that all kinds with a pod template have. */
 export const workloadSchema: Schema = fields({
   metadata: metadataSchema,
   spec: fields({ template: podSchema }),

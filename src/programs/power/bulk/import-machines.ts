@@ -22,7 +22,7 @@ export type MachineSource =
 
 export interface ImportOptions {
   readonly client: KubeClient;
-  /** Of the installation, where the Secrets are. */
+  /** Namespace of the installation, where the Secrets are. */
   readonly namespace: string;
   readonly labelNodes: boolean;
 }

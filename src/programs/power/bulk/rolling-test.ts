@@ -24,7 +24,7 @@ export interface RollingTestOptions extends QueueLimits {
   readonly names: readonly string[] | undefined;
   /** Test also those whose wake is proven. */
   readonly again: boolean;
-  /** Of the test of one node. */
+  /** How long the test of one node may take. */
   readonly timeout: Milliseconds;
   /** How long the pods of one node may take to leave. */
   readonly drainTimeout: Milliseconds;
